@@ -1,0 +1,1 @@
+"""Parses, calls `skymem.app`, renders."""

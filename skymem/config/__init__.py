@@ -1,0 +1,1 @@
+"""The two YAML files: read, every complaint collected, raised once."""

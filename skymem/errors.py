@@ -1,0 +1,103 @@
+"""Every failure a user can meet: its message, its exit code and the way out.
+
+An error is a class. Its docstring is the message template, `exit_code` what the CLI ends with
+(table in README), `hint` how to go on. Library code raises; only `skymem.cli.main` prints.
+Anything that is not a `SkymemError` is a bug, keeps its traceback and ends with 1.
+"""
+
+from typing import ClassVar
+
+
+class SkymemError(Exception):
+    """{0}"""
+
+    exit_code: ClassVar[int] = 1
+    hint: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        message = (type(self).__doc__ or "{0}").format(*self.args)
+        return f"{message}; {self.hint}" if self.hint else message
+
+
+class UsageError(SkymemError):
+    """{0}"""
+
+    exit_code = 2
+
+
+class InvalidMemoryError(SkymemError):
+    """{0}"""
+
+    # One complaint a line: "FILE:LINE: field "importance": 7 is not in 0 to 1 (…)".
+    exit_code = 2
+
+
+class HomeNotFoundError(SkymemError):
+    """no skymem home at {0}"""
+
+    exit_code = 10
+    hint = "make one with: skymem init PATH"
+
+
+class BusyError(SkymemError):
+    """{0} is held by {1}"""
+
+    exit_code = 11
+    hint = "wait for it to end, then try again"
+
+
+class DaemonRunningError(SkymemError):
+    """a daemon already keeps this home: {0}"""
+
+    exit_code = 12
+    hint = "see: skymem status"
+
+
+class DamageFoundError(SkymemError):
+    """{0} problem(s) found"""
+
+    exit_code = 20
+
+
+class StalePlanError(SkymemError):
+    """the plan no longer fits: {0}"""
+
+    exit_code = 22
+    hint = "make a new one with --dry-run --plan FILE"
+
+
+class UnknownMemoryError(SkymemError):
+    """no such memory: {0}"""
+
+    exit_code = 24
+
+
+class NotAllowedError(SkymemError):
+    """{0}"""
+
+    exit_code = 30
+
+
+class AgentNameError(NotAllowedError):
+    """agent name {0!r} is not allowed: {1}"""
+
+    hint = "use 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
+
+
+class DiskError(SkymemError):
+    """{0}: {1}"""
+
+    exit_code = 74
+
+
+class ConfigurationError(SkymemError):
+    """{0}"""
+
+    # Every problem of the file, one a line: "FILE:LINE:COLUMN: what (remedy)".
+    exit_code = 78
+
+
+class InterruptedRunError(SkymemError):
+    """stopped by {0} before the next step; nothing was lost"""
+
+    exit_code = 130

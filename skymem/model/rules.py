@@ -1,0 +1,43 @@
+"""Retention rules: what is kept, promoted and rotated, as frozen values.
+
+`config.rules_file` reads them from `retention_rules.yaml`; nothing downstream sees a dict.
+Rows P4, P7, M5 and design §4.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+Access = Literal["private", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRules:
+    """The rules one agent's memories live under."""
+
+    promote_threshold: float = 0.70
+    """Importance, 0 to 1, from which a memory is promoted (row P6)."""
+
+    short_term_max_lines: int = 5000
+    """Lines short-term keeps; the oldest beyond it are archived (row P7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRules:
+    """Everything `retention_rules.yaml` says, defaults filled in."""
+
+    default: AgentRules = AgentRules()
+    agents: Mapping[str, AgentRules] = field(default_factory=lambda: MappingProxyType({}))
+    access: Access = "private"
+    """Who may touch the home's files: the owner alone, or its group too (promise 9)."""
+
+    line_bytes_max: int = 1024 * 1024
+    """A longer line goes to quarantine unread: it bounds memory (hazard A12)."""
+
+    torn_after_seconds: float = 300.0
+    """Silence after which a last line without its newline counts as dead (hazard A20)."""
+
+    def for_agent(self, agent: str) -> AgentRules:
+        """The agent's own rules, or the home's."""
+        return self.agents.get(agent, self.default)

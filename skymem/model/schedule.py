@@ -1,0 +1,65 @@
+"""The schedule: which job runs when, as frozen values.
+
+`config.schedule_file` reads it from `schedule.yaml`; `daemon.timing` turns a trigger into times.
+Rows P2 and D2.
+"""
+
+from dataclasses import dataclass
+from datetime import time
+from typing import Final
+
+JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "index")
+"""The jobs design §2 names, each also a CLI verb."""
+
+BUILT_JOBS: Final = ("promote", "rotate", "memory_rotate_check", "heartbeat")
+"""The jobs this version carries out; the others are known names, refused while enabled."""
+
+KNOWN_JOBS: Final = (*JOB_VERBS, "memory_rotate_check", "heartbeat")
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A fixed interval, in seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """Once a day at a local time of the schedule's timezone."""
+
+    at: time
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A crontab expression of five fields, already checked: it fires on some day."""
+
+    expression: str
+
+
+Trigger = Every | Daily | Cron
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleEntry:
+    """One entry of `every:`."""
+
+    name: str
+    job: str
+    trigger: Trigger
+    jitter_seconds: float = 0.0
+    """Each run is put off by a random time up to this, so that hosts do not run in step."""
+
+    timeout_seconds: float = 1800.0
+    """A run that takes longer is killed; its work is safe to kill at any point."""
+
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Everything `schedule.yaml` says."""
+
+    entries: tuple[ScheduleEntry, ...] = ()
+    timezone: str = "UTC"

@@ -1,0 +1,1 @@
+"""All durable state of a home."""
