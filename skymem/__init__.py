@@ -1,0 +1,1 @@
+"""The keeper of AI agents' memory: what people import."""

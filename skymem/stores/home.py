@@ -1,0 +1,104 @@
+"""Where everything of a home lies on disk (design §3)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RULES_FILE = "retention_rules.yaml"
+SCHEDULE_FILE = "schedule.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPaths:
+    """The files of one agent; a directory under `memory/`."""
+
+    directory: Path
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return self.directory.name
+
+    @property
+    def short_term(self) -> Path:
+        """Where agents append."""
+        return self.directory / "short_term.jsonl"
+
+    @property
+    def long_term(self) -> Path:
+        """What was promoted; append-only."""
+        return self.directory / "long_term.jsonl"
+
+    @property
+    def drains(self) -> Path:
+        """Old short-term files and how far each has been read."""
+        return self.directory / "drains"
+
+    @property
+    def quarantine(self) -> Path:
+        """Bytes that could not be read, with where and why."""
+        return self.directory / "quarantine"
+
+    @property
+    def append_lock(self) -> Path:
+        """Held for an append, or for the link and rename of a swap."""
+        return self.directory / ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class HomePaths:
+    """The files of a home."""
+
+    root: Path
+
+    @property
+    def rules(self) -> Path:
+        """What is kept, promoted, forgotten."""
+        return self.root / RULES_FILE
+
+    @property
+    def schedule(self) -> Path:
+        """What runs when."""
+        return self.root / SCHEDULE_FILE
+
+    @property
+    def memory(self) -> Path:
+        """One directory per agent."""
+        return self.root / "memory"
+
+    @property
+    def flat_short_term(self) -> Path:
+        """The first source's path, adopted into the default agent."""
+        return self.memory / "short_term.jsonl"
+
+    @property
+    def state(self) -> Path:
+        """Derived or small: the catalog, last runs."""
+        return self.root / "state"
+
+    @property
+    def status(self) -> Path:
+        """What pollers read."""
+        return self.root / "status"
+
+    @property
+    def audit(self) -> Path:
+        """The ledger."""
+        return self.root / "audit"
+
+    @property
+    def run(self) -> Path:
+        """Process locks and sockets."""
+        return self.root / "run"
+
+    @property
+    def daemon_lock(self) -> Path:
+        """Held by the one daemon for its life."""
+        return self.run / "daemon.lock"
+
+    def agent(self, name: str) -> AgentPaths:
+        """The files of agent `name`, which must have passed `policy.admit`."""
+        return AgentPaths(self.memory / name)
+
+    def job_lock(self, agent: str) -> Path:
+        """Held by a job for its whole run on one agent."""
+        return self.run / f"job-{agent}.lock"

@@ -1,0 +1,125 @@
+"""Status files: written whole, from any process, never with memory text.
+
+`sky_last_action.json` is the last result of any job, `jobs/<name>.json` the last of each, and
+`actions.jsonl` all of them, a line each: the file to `tail -F`. `seq` rises by one across
+processes.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+from skymem.stores.lock import held
+
+SCHEMA_VERSION: Final = 1
+ACTIONS_BYTES_MAX: Final = 5 * 1024 * 1024
+ACTIONS_KEPT: Final = 3
+LOCK_SECONDS: Final = 10.0
+
+
+class StatusFiles:
+    """The `status/` directory of a home."""
+
+    def __init__(self, paths: HomePaths, files: Files) -> None:
+        self._paths = paths
+        self._files = files
+        self.last_action = paths.status / "sky_last_action.json"
+        self.heartbeat = paths.status / "sky_heartbeat.json"
+        self.actions = paths.status / "actions.jsonl"
+        self.jobs = paths.status / "jobs"
+
+    def write_action(self, action: str, detail: Mapping[str, Any], now: float) -> int:
+        """Record one result in all three files and return its `seq`.
+
+        Args:
+            action: schedule name or verb.
+            detail: the job's detail (`shared/cli.md`); ids and numbers only.
+            now: epoch seconds.
+
+        Raises:
+            DiskError: the status directory can't be written; the job's result stands all the same.
+        """
+        self._files.make_directory(self.jobs)
+        self._files.make_directory(self._paths.run)
+        with held(self._paths.run / "status.lock", "status", deadline_seconds=LOCK_SECONDS):
+            record = {
+                "ts": now,
+                "action": action,
+                "detail": detail,
+                "seq": self._last_seq() + 1,
+                "schema_version": SCHEMA_VERSION,
+            }
+            line = json.dumps(record, allow_nan=False).encode() + b"\n"
+            self._rotate_actions(len(line))
+            self._files.append(self.actions, line)
+            self._files.replace(self.jobs / f"{action}.json", line)
+            self._files.replace(self.last_action, line)
+        return int(record["seq"])
+
+    def write_heartbeat(self, beat: Mapping[str, Any]) -> None:
+        """Record that the daemon is alive."""
+        self._files.make_directory(self._paths.status)
+        self._files.replace(self.heartbeat, json.dumps(beat, allow_nan=False).encode() + b"\n")
+
+    def read_last_action(self) -> dict[str, Any] | None:
+        """The last result of any job, or None before the first."""
+        return read_json(self.last_action)
+
+    def read_heartbeat(self) -> dict[str, Any] | None:
+        """The daemon's last sign of life, or None before the first."""
+        return read_json(self.heartbeat)
+
+    def read_jobs(self) -> dict[str, dict[str, Any]]:
+        """The last result of each schedule name or verb."""
+        found = {path.stem: read_json(path) for path in sorted(self.jobs.glob("[!.]*.json"))}
+        return {name: record for name, record in found.items() if record is not None}
+
+    def _last_seq(self) -> int:
+        # After the file was deleted by hand the history still knows the number.
+        newest = self.read_last_action() or last_json_line(self.actions) or {}
+        seq = newest.get("seq", 0)
+        return seq if isinstance(seq, int) else 0
+
+    def _rotate_actions(self, more_bytes: int) -> None:
+        try:
+            size = self.actions.stat().st_size
+        except FileNotFoundError:
+            return
+        if size + more_bytes <= ACTIONS_BYTES_MAX:
+            return
+        for number in range(ACTIONS_KEPT - 1, 0, -1):
+            older = self.actions.with_name(f"actions.jsonl.{number}")
+            if older.exists():
+                self._files.rename(older, self.actions.with_name(f"actions.jsonl.{number + 1}"))
+        self._files.rename(self.actions, self.actions.with_name("actions.jsonl.1"))
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Read one JSON object, or None where there is none that can be read."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def last_json_line(path: Path) -> dict[str, Any] | None:
+    """Read the last whole JSON line of a file of short lines."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - 64 * 1024))
+            lines = stream.read().split(b"\n")
+    except OSError:
+        return None
+    for line in reversed(lines):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
