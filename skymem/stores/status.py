@@ -45,11 +45,12 @@ class StatusFiles:
         self._files.make_directory(self.jobs)
         self._files.make_directory(self._paths.run)
         with held(self._paths.run / "status.lock", "status", deadline_seconds=LOCK_SECONDS):
+            seq = self._last_seq() + 1
             record = {
                 "ts": now,
                 "action": action,
                 "detail": detail,
-                "seq": self._last_seq() + 1,
+                "seq": seq,
                 "schema_version": SCHEMA_VERSION,
             }
             line = json.dumps(record, allow_nan=False).encode() + b"\n"
@@ -57,7 +58,7 @@ class StatusFiles:
             self._files.append(self.actions, line)
             self._files.replace(self.jobs / f"{action}.json", line)
             self._files.replace(self.last_action, line)
-        return int(record["seq"])
+        return seq
 
     def write_heartbeat(self, beat: Mapping[str, Any]) -> None:
         """Record that the daemon is alive."""

@@ -1,0 +1,261 @@
+"""A memory: one JSON line, read in whichever spelling it came (design §3, "The line").
+
+The parsed fields are kept as they are; the properties give each its one meaning. Nothing is copied
+and nothing is lost: what is not in the table stays in `fields`.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from skymem.model.strict_json import LineDamage
+
+Spelling = Literal["ts", "timestamp"]
+
+SECONDS_MAX: Final = 253_402_300_800  # the year 10000: nothing datetime can't hold gets in
+SCORE_MAX: Final = 10
+TIER_MARKS: Final = frozenset({"short", "long"})
+
+
+class Memory:
+    """One remembered thing, read-only.
+
+    Attributes:
+        fields: the JSON object as parsed.
+        spelling: by its time field: `ts` (seed 000) or `timestamp` (seed 001).
+        time_us: when it happened, microseconds since the epoch; None when the line has no time.
+    """
+
+    __slots__ = ("fields", "spelling", "time_us")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        """Read the fields of one line.
+
+        Raises:
+            LineDamage: a required field is missing or a value is outside its range (row M3).
+        """
+        self.fields = fields
+        if "ts" in fields or ("timestamp" not in fields and "metadata" not in fields):
+            self.spelling: Spelling = "ts"
+            self.time_us = read_time("ts", fields.get("ts"))
+        else:
+            self.spelling = "timestamp"
+            self.time_us = read_time("timestamp", fields.get("timestamp"))
+        _check_range("importance", fields.get("importance"), 1)
+        if "score" in fields:
+            _check_range("score", fields["score"], SCORE_MAX)
+        if type(fields.get("content")) is not str and not _is_record(fields):
+            raise LineDamage(_content_complaint(fields))
+
+    @property
+    def source_id(self) -> str | None:
+        """The id the line itself carries, if any: a writer's own, or ours on a line we moved."""
+        value = self.fields.get("id")
+        if isinstance(value, str) and value:
+            return value
+        return str(value) if type(value) is int else None
+
+    @property
+    def content(self) -> str:
+        """The text; empty for a structured record without one."""
+        value = self.fields.get("content")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def importance(self) -> float | None:
+        """What the writer says it is worth, 0 to 1; None when the writer did not say."""
+        value = self.fields.get("importance")
+        if value is not None:
+            return float(value)
+        score = self.fields.get("score")
+        return None if score is None else score / SCORE_MAX
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The `metadata` object, empty when there is none."""
+        value = self.fields.get("metadata")
+        return value if isinstance(value, dict) else {}
+
+    def field(self, name: str) -> Any:
+        """A field of the table, where its spelling puts it: at the top or in `metadata`."""
+        if name in self.fields:
+            return self.fields[name]
+        return self.metadata.get(name)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Labels; those that are text."""
+        value = self.field("tags")
+        if isinstance(value, str):
+            return (value,)
+        return (
+            tuple(tag for tag in value if isinstance(tag, str)) if isinstance(value, list) else ()
+        )
+
+    @property
+    def kind(self) -> str | None:
+        """What sort of thing it is; a `type` that is no tier mark counts (design §3)."""
+        for name in ("kind", "type"):
+            value = self.fields.get(name)
+            if isinstance(value, str) and value and (name == "kind" or value not in TIER_MARKS):
+                return value
+        for name in ("kind", "type"):
+            value = self.metadata.get(name)
+            if isinstance(value, str) and value:
+                return value
+        return None
+
+    @property
+    def committed(self) -> bool:
+        """Whether the line carries long-term's mark in its spelling (rows P6, M2)."""
+        return self.fields.get("type") == "long" or self.fields.get("committed") is True
+
+    @property
+    def stability(self) -> str | None:
+        """`volatile`, `stable` or `permanent` (row N2)."""
+        return _text(self.field("stability"))
+
+    @property
+    def ttl_days(self) -> float | None:
+        """Days it is good for, from its time on (row N2)."""
+        value = self.field("ttl_days")
+        return float(value) if type(value) in (int, float) else None
+
+    @property
+    def expires_us(self) -> int | None:
+        """When it expires, microseconds since the epoch; `expires_at` before `ttl_days`."""
+        value = self.field("expires_at")
+        if value is not None:
+            try:
+                return read_time("expires_at", value)
+            except LineDamage:
+                return None
+        if self.ttl_days is None or self.time_us is None:
+            return None
+        return self.time_us + round(self.ttl_days * 86_400_000_000)
+
+    @property
+    def supersedes(self) -> tuple[str, ...]:
+        """Ids of the memories this one replaces."""
+        return _texts(self.field("supersedes"))
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Paths and URLs it rests on (row R11)."""
+        return _texts(self.field("evidence"))
+
+    @property
+    def evidence_ids(self) -> tuple[str, ...]:
+        """Ids of the memories it rests on (row R10)."""
+        return _texts(self.field("evidence_ids"))
+
+    @property
+    def origin(self) -> str | None:
+        """The door it came through: user, agent, tool, document, import."""
+        return _text(self.field("origin"))
+
+    @property
+    def trust(self) -> float | None:
+        """How far it is believed, 0 to 1."""
+        value = self.field("trust")
+        return float(value) if type(value) in (int, float) and 0 <= value <= 1 else None
+
+    @property
+    def sensitivity(self) -> str | None:
+        """`sensitive` keeps it out of contexts (row N11)."""
+        return _text(self.field("sensitivity"))
+
+    @property
+    def pinned(self) -> bool:
+        """Whether every job leaves it alone."""
+        return self.field("pinned") is True
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """Whom it concerns: `scope`, `user_id`, `session`, `tenant`, those that are given."""
+        found = {
+            name: _text(self.field(name)) for name in ("scope", "user_id", "session", "tenant")
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def record_type(self) -> str | None:
+        """The structure of `payload`: profile, project, preference, playbook, chunk … (row R12)."""
+        return _text(self.fields.get("record_type"))
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """The structured part of a record."""
+        value = self.fields.get("payload")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def foreign_id(self) -> str | None:
+        """The id a writer gave it where another memory had that id already (`source_id`)."""
+        return _text(self.field("source_id"))
+
+
+def read_time(field: str, value: Any) -> int | None:
+    """Read a time in either spelling, epoch seconds or ISO 8601, as microseconds.
+
+    Raises:
+        LineDamage: neither, or outside the years 1970 to 9999.
+    """
+    if value is None:
+        return None
+    if type(value) is int or type(value) is float:
+        if 0 <= value < SECONDS_MAX:
+            return round(value * 1_000_000)
+        hint = "; is it in milliseconds?" if value >= SECONDS_MAX else ""
+        raise LineDamage(f'field "{field}": {value!r:.40} is no time in epoch seconds{hint}')
+    if type(value) is str:
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise LineDamage(
+                f'field "{field}": not a time in ISO 8601 (2025-11-08T12:34:56Z)'
+            ) from None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        elapsed = moment - _EPOCH
+        return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+    raise LineDamage(f'field "{field}": neither epoch seconds nor ISO 8601')
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _check_range(field: str, value: Any, highest: int) -> None:
+    if value is None:
+        return
+    if type(value) not in (int, float) or not 0 <= value <= highest:
+        shown = (
+            repr(value)[:40] if type(value) in (int, float, bool) else "a value that is no number"
+        )
+        raise LineDamage(f'field "{field}": {shown} is not in 0 to {highest}')
+    if highest == SCORE_MAX and value != int(value):
+        raise LineDamage(f'field "{field}": {value!r} is no whole number')
+
+
+def _is_record(fields: Mapping[str, Any]) -> bool:
+    return (
+        isinstance(fields.get("record_type"), str)
+        and isinstance(fields.get("payload"), dict)
+        and fields.get("content") is None
+    )
+
+
+def _content_complaint(fields: Mapping[str, Any]) -> str:
+    if fields.get("content") is None:
+        return 'field "content" is missing'
+    return 'field "content": not text'
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
