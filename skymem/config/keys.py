@@ -1,0 +1,285 @@
+"""Every configuration key, once: its file, place, type, default and meaning.
+
+The readers take their known keys and bounds from this table, `skymem config explain` and the
+README's reference their words. It reads no YAML and stays cheap to import.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from skymem.config.problems import shown
+from skymem.config.units import format_duration, format_size
+from skymem.model.rules import AgentRules, RetentionRules
+from skymem.model.schedule import KNOWN_JOBS, Every, Schedule, ScheduleEntry
+
+RULES_FILE: Final = "retention_rules.yaml"
+SCHEDULE_FILE: Final = "schedule.yaml"
+
+TOP: Final = ""
+AGENT: Final = "agents.NAME"
+ENTRY: Final = "every"
+
+_DAY_SECONDS: Final = 86_400
+INTERVAL_SECONDS_MAX: Final = 366 * _DAY_SECONDS
+"""Longest interval, timeout or jitter: a year; more is a slip of the hand."""
+
+_AGENT_DEFAULT: Final = AgentRules()
+_RULES_DEFAULT: Final = RetentionRules()
+_ENTRY_DEFAULT: Final = ScheduleEntry("heartbeat", "heartbeat", Every(30))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One configuration key; `least` and `most` are in seconds or bytes where it has a unit."""
+
+    file: str
+    level: str
+    name: str
+    kind: str
+    default: str
+    meaning: str
+    example: str
+    row: str
+    least: float = 0
+    most: float = 0
+    choices: tuple[str, ...] = ()
+
+    @property
+    def dotted(self) -> str:
+        """The key with its place: `agents.NAME.promote_threshold`, `every.minutes`."""
+        return f"{self.level}.{self.name}" if self.level else self.name
+
+    @property
+    def type(self) -> str:
+        """What may be written, in words, bounds included."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if not self.most:
+            return self.kind
+        return f"{self.kind}, {self.in_unit(self.least)} to {self.in_unit(self.most)}"
+
+    def in_unit(self, amount: float) -> str:
+        """A bound as one would write it in the file."""
+        if self.kind == "duration":
+            return format_duration(amount)
+        return format_size(amount) if self.kind == "size" else f"{amount:.15g}"
+
+    def as_json(self) -> dict[str, str]:
+        """The row as `skymem config explain KEY --json` prints it."""
+        return {
+            "key": self.dotted,
+            "file": self.file,
+            "type": self.type,
+            "default": self.default,
+            "meaning": self.meaning,
+            "example": self.example,
+            "row": self.row,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.dotted} ({self.file})\n"
+            f"  {self.meaning}\n"
+            f"  type:    {self.type}\n"
+            f"  default: {self.default}\n"
+            f"  example: {self.example}"
+        )
+
+
+def _threshold(level: str, default: str, meaning: str) -> Key:
+    return Key(
+        RULES_FILE, level, "promote_threshold", "number", default, meaning,
+        "promote_threshold: 0.70", "P4", 0, 1,
+    )  # fmt: skip
+
+
+def _lines_max(level: str, default: str, meaning: str) -> Key:
+    return Key(
+        RULES_FILE, level, "short_term_max_lines", "whole number", default, meaning,
+        "short_term_max_lines: 5000", "P4, P7", 1, 10**9,
+    )  # fmt: skip
+
+
+def _interval(unit: str, example: int) -> Key:
+    return Key(
+        SCHEDULE_FILE, ENTRY, unit, "number", "none",
+        f"Runs the job every so many {unit} (from 1 second to 366 days).",
+        f"{unit}: {example}", "P2",
+    )  # fmt: skip
+
+
+KEYS: Final = (
+    _threshold(
+        TOP, f"{_AGENT_DEFAULT.promote_threshold:.2f}",
+        "Importance from which a memory is promoted to long-term. Higher keeps less.",
+    ),
+    _lines_max(
+        TOP, str(_AGENT_DEFAULT.short_term_max_lines),
+        "Lines short-term keeps; the oldest beyond it move to an archive file.",
+    ),
+    Key(
+        RULES_FILE, TOP, "agents", "mapping", "none",
+        "Rules of single agents, by name: what is not said there is as for everyone.",
+        "agents: {sky: {promote_threshold: 0.60}}", "M5",
+    ),
+    _threshold(AGENT, "as at the top level", "The agent's own `promote_threshold`."),
+    _lines_max(AGENT, "as at the top level", "The agent's own `short_term_max_lines`."),
+    Key(
+        RULES_FILE, TOP, "access", "word", _RULES_DEFAULT.access,
+        "Who may read and write the home's files: only its owner, or the owner's group as well.",
+        "access: group", "design §4.9", choices=("private", "group"),
+    ),
+    Key(
+        RULES_FILE, TOP, "line_max", "size", format_size(_RULES_DEFAULT.line_bytes_max),
+        "Longest line read as a memory; a longer one goes to quarantine as it is.",
+        "line_max: 1MiB", "A12", 1024, 64 * 1024**2,
+    ),
+    Key(
+        RULES_FILE, TOP, "torn_after", "duration",
+        format_duration(_RULES_DEFAULT.torn_after_seconds),
+        "Silence after which a last line without its newline counts as dead (quarantine).",
+        "torn_after: 5m", "A20", 1, 7 * _DAY_SECONDS,
+    ),
+    Key(
+        SCHEDULE_FILE, TOP, "every", "list", "required",
+        "What runs, and when: one entry for each.",
+        'every: [{name: "memory_rotate_check", minutes: 10}]', "P2",
+    ),
+    Key(
+        SCHEDULE_FILE, TOP, "timezone", "time zone", Schedule().timezone,
+        "Time zone that `daily` and `cron` are meant in.", "timezone: Europe/Berlin", "P2",
+    ),
+    Key(
+        SCHEDULE_FILE, ENTRY, "name", "word of A-Z, a-z, 0-9, _, . and -, at most 64", "required",
+        "What the entry is called in `skymem jobs`, `trigger` and `status`; no name stands twice.",
+        'name: "memory_rotate_check"', "P2",
+    ),
+    Key(
+        SCHEDULE_FILE, ENTRY, "job", "word", "as `name`", "The job to run.",
+        "job: promote", "P2, D2", choices=KNOWN_JOBS,
+    ),
+    _interval("seconds", 30),
+    _interval("minutes", 10),
+    _interval("hours", 6),
+    _interval("days", 1),
+    Key(
+        SCHEDULE_FILE, ENTRY, "daily", "time of day, HH:MM", "none",
+        "Runs the job once a day at that time of the schedule's time zone.",
+        'daily: "06:45"', "P2",
+    ),
+    Key(
+        SCHEDULE_FILE, ENTRY, "cron", "crontab expression, in quotes", "none",
+        "Runs the job at the minute, hour, day, month and weekday; or `@daily` and the like.",
+        'cron: "*/15 8-18 * * mon-fri"', "P2",
+    ),
+    Key(
+        SCHEDULE_FILE, ENTRY, "jitter", "duration", "0s",
+        "Puts each run off by a random time up to this; shorter than the time between two runs.",
+        "jitter: 30s", "P2", 0, INTERVAL_SECONDS_MAX,
+    ),
+    Key(
+        SCHEDULE_FILE, ENTRY, "timeout", "duration",
+        format_duration(_ENTRY_DEFAULT.timeout_seconds),
+        "Ends a run that takes longer; nothing is lost, the next run goes on.",
+        "timeout: 30m", "design §5", 1, INTERVAL_SECONDS_MAX,
+    ),
+    Key(
+        SCHEDULE_FILE, ENTRY, "enabled", "true or false", "true",
+        "Whether the entry runs by itself; `skymem trigger NAME` runs it either way.",
+        "enabled: false", "P2",
+    ),
+)  # fmt: skip
+"""The table, in the order of the reference."""
+
+TRIGGERS: Final = ("seconds", "minutes", "hours", "days", "daily", "cron")
+"""The keys that say when an entry runs; each has exactly one."""
+
+# What other schedulers call ours.
+_OTHER_NAMES: Final = {"interval": "minutes", "period": "minutes", "at": "daily", "time": "daily",
+                       "crontab": "cron", "schedule": "cron", "tz": "timezone",
+                       "disabled": "enabled", "threshold": "promote_threshold",
+                       "max_lines": "short_term_max_lines"}  # fmt: skip
+
+
+def key_at(file: str, level: str, name: str) -> Key:
+    """The row of a key that is in the table."""
+    return next(k for k in KEYS if (k.file, k.level, k.name) == (file, level, name))
+
+
+def names_at(file: str, level: str) -> tuple[str, ...]:
+    """The keys known at one place of one file."""
+    return tuple(key.name for key in KEYS if (key.file, key.level) == (file, level))
+
+
+def place_of(key: Key) -> str:
+    """Where the key belongs, as words for a message."""
+    places = {
+        TOP: f"at the top level of {key.file}",
+        AGENT: f"under agents: NAME: in {key.file}",
+        ENTRY: f"in an entry under every: in {key.file}",
+    }
+    return places[key.level]
+
+
+def unknown_key(file: str, level: str, name: str) -> str:
+    """The complaint about a key that is not known at its place, with what was probably meant."""
+    elsewhere = sorted((k for k in KEYS if k.name == name), key=lambda k: k.file != file)
+    if elsewhere:
+        return f"{shown(name)} does not belong here (it goes {place_of(elsewhere[0])})"
+    known = names_at(file, level)
+    near = _nearest(name, known)
+    if near is not None:
+        return f'unknown key {shown(name)} (did you mean "{near}"?)'
+    far = _nearest(name, tuple(key.name for key in KEYS if key.file == file))
+    if far is not None:
+        place = place_of(next(k for k in KEYS if k.name == far and k.file == file))
+        return f'unknown key {shown(name)} (did you mean "{far}", which goes {place}?)'
+    return f"unknown key {shown(name)} (known here: {', '.join(known)})"
+
+
+def explain(key: str) -> Key:
+    """The row of a key by its dotted name, by its name alone, or by an agent's own: `agents.sky.…`.
+
+    Raises UsageError with what was probably meant.
+    """
+    from skymem.errors import UsageError
+
+    parts = key.split(".")
+    if len(parts) == 3 and parts[0] == "agents":
+        parts[1] = "NAME"
+    wanted = ".".join(parts)
+    for row in KEYS:
+        if row.dotted == wanted:
+            return row
+    for row in KEYS:
+        if row.name == wanted:
+            return row
+    near = _nearest(wanted, tuple(row.dotted for row in KEYS)) or _nearest(
+        wanted, tuple(row.name for row in KEYS)
+    )
+    remedy = f'did you mean "{near}"?' if near else "all keys: " + ", ".join(k.dotted for k in KEYS)
+    raise UsageError(f"unknown configuration key {shown(key)} ({remedy})")
+
+
+def reference_markdown() -> str:
+    """The table as Markdown, for the README."""
+    lines = ["| key | type | default | what it does |", "|---|---|---|---|"]
+    for file in (RULES_FILE, SCHEDULE_FILE):
+        lines.append(f"| **`{file}`** | | | |")
+        lines += [
+            f"| `{key.dotted}` | {key.type} | {key.default} | {key.meaning} `{key.example}` |"
+            for key in KEYS
+            if key.file == file
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    meant = _OTHER_NAMES.get(name)
+    if meant in known:
+        return meant
+    import difflib
+
+    # Cut: the comparison grows with the square of what someone may have pasted here.
+    found = difflib.get_close_matches(name[:64].lower(), known, n=1, cutoff=0.7)
+    return found[0] if found else None
