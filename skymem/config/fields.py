@@ -79,7 +79,8 @@ def whole(pair: Pair, key: Key, complaints: Complaints) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int):
-        complaints.at(pair.value, f"{key.name}: {value} is not a whole number")
+        text = pair.value.text if isinstance(pair.value, Scalar) else value
+        complaints.at(pair.value, f"{key.name}: {text} is not a whole number")
         return None
     return value
 

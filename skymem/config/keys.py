@@ -9,6 +9,7 @@ from typing import Final
 
 from skymem.config.problems import shown
 from skymem.config.units import format_duration, format_size
+from skymem.errors import UsageError
 from skymem.model.rules import AgentRules, RetentionRules
 from skymem.model.schedule import KNOWN_JOBS, Every, Schedule, ScheduleEntry
 
@@ -191,7 +192,10 @@ KEYS: Final = (
 )  # fmt: skip
 """The table, in the order of the reference."""
 
-TRIGGERS: Final = ("seconds", "minutes", "hours", "days", "daily", "cron")
+INTERVAL_UNITS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": _DAY_SECONDS}
+"""Seconds in one of each key that gives an interval."""
+
+TRIGGERS: Final = (*INTERVAL_UNITS, "daily", "cron")
 """The keys that say when an entry runs; each has exactly one."""
 
 # What other schedulers call ours.
@@ -242,8 +246,6 @@ def explain(key: str) -> Key:
 
     Raises UsageError with what was probably meant.
     """
-    from skymem.errors import UsageError
-
     parts = key.split(".")
     if len(parts) == 3 and parts[0] == "agents":
         parts[1] = "NAME"

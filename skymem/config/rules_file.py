@@ -41,7 +41,7 @@ def examine_rules(path: Path) -> RulesReading:
     reading = RulesReading(Complaints(path.name))
     root = read_yaml(path, reading.complaints, _EXAMPLE)
     if root is not None:
-        _hint_misplaced_agents(root, reading.complaints)
+        root = _without_misplaced_agents(root, reading.complaints)
         for pair, key in fields.known_pairs(root, RULES_FILE, TOP, reading.complaints):
             reading.lines[key.name] = pair.key.line
             reading.rules = _with_value(reading.rules, pair, key, reading.complaints)
@@ -104,11 +104,16 @@ def _read_agent(found: Table, name: str, reading: RulesReading) -> AgentRules:
     return rules
 
 
-def _hint_misplaced_agents(root: Table, complaints: Complaints) -> None:
-    """An agent's rules put at the top level: the unknown key alone would not say what to do."""
-    limits = names_at(RULES_FILE, AGENT)
-    for pair in root.pairs:
-        inner = pair.value.pairs if isinstance(pair.value, Table) else ()
-        unknown = pair.key.text not in names_at(RULES_FILE, TOP)
-        if unknown and inner and all(each.key.text in limits for each in inner):
-            complaints.at(pair.key, f"the rules of agent {shown(pair.key.text)} go under agents:")
+def _without_misplaced_agents(root: Table, complaints: Complaints) -> Table:
+    """Tell where an agent's rules go that stand at the top: "unknown key" alone would not."""
+    misplaced = [pair for pair in root.pairs if _looks_like_agent(pair)]
+    for pair in misplaced:
+        complaints.at(pair.key, f"the rules of agent {shown(pair.key.text)} go under agents:")
+    return replace(root, pairs=tuple(pair for pair in root.pairs if pair not in misplaced))
+
+
+def _looks_like_agent(pair: Pair) -> bool:
+    if pair.key.text in names_at(RULES_FILE, TOP) or not isinstance(pair.value, Table):
+        return False
+    inner = {each.key.text for each in pair.value.pairs}
+    return bool(inner) and inner <= set(names_at(RULES_FILE, AGENT))

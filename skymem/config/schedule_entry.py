@@ -6,7 +6,15 @@ from datetime import time
 from typing import Final
 
 from skymem.config import fields
-from skymem.config.keys import ENTRY, INTERVAL_SECONDS_MAX, SCHEDULE_FILE, TRIGGERS, Key, key_at
+from skymem.config.keys import (
+    ENTRY,
+    INTERVAL_SECONDS_MAX,
+    INTERVAL_UNITS,
+    SCHEDULE_FILE,
+    TRIGGERS,
+    Key,
+    key_at,
+)
 from skymem.config.problems import Complaints, shown
 from skymem.config.units import parse_duration
 from skymem.config.yaml_nodes import Node, Pair, Scalar, Table
@@ -25,7 +33,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _TIME: Final = re.compile(r"([0-9]{1,2}):([0-9]{2})")
 _DAY_SECONDS: Final = 86_400
 _DEFAULT_TIMEOUT_SECONDS: Final = parse_duration(key_at(SCHEDULE_FILE, ENTRY, "timeout").default)
-_UNIT_SECONDS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": _DAY_SECONDS}
 
 
 @dataclass(slots=True)
@@ -127,7 +134,7 @@ def _read_interval(pair: Pair, key: Key, complaints: Complaints) -> Every | None
     amount = fields.number(pair, key, complaints)
     if amount is None:
         return None
-    seconds = amount * _UNIT_SECONDS[key.name]
+    seconds = amount * INTERVAL_UNITS[key.name]
     if seconds <= 0:
         complaints.at(pair.value, f"{key.name}: {amount} never fires (use a number above 0)")
     elif seconds < 1:

@@ -24,7 +24,7 @@ def parse_duration(text: str) -> float:
 
     Raises ValueError, whose message says what to write instead.
     """
-    return _parse(text, DURATION_UNITS, _DURATION_WORDS, usual="m")
+    return _parse(text, DURATION_UNITS, _DURATION_WORDS)
 
 
 def parse_size(text: str) -> int:
@@ -32,7 +32,7 @@ def parse_size(text: str) -> int:
 
     Raises ValueError, whose message says what to write instead.
     """
-    return int(_parse(text, SIZE_UNITS, _SIZE_WORDS, usual="MiB"))
+    return int(_parse(text, SIZE_UNITS, _SIZE_WORDS))
 
 
 def format_duration(seconds: float) -> str:
@@ -45,12 +45,13 @@ def format_size(size_bytes: float) -> str:
     return _format(size_bytes, SIZE_UNITS)
 
 
-def _parse(text: str, units: dict[str, int], words: dict[str, str], usual: str) -> float:
+def _parse(text: str, units: dict[str, int], words: dict[str, str]) -> float:
+    smallest, *_, example = list(units)[:3]
     if _NUMBER.fullmatch(text):
-        raise ValueError(f'has no unit (try "{text}{usual}"; units: {", ".join(units)})')
+        raise ValueError(f'has no unit (try "{text}{smallest}"; units: {", ".join(units)})')
     match = _MEASURE.fullmatch(text)
     if match is None:
-        raise ValueError(f'is not a number with a unit (such as "5{usual}")')
+        raise ValueError(f'is not a number with a unit (such as "1{example}")')
     number, unit = match.groups()
     if unit in units:
         return float(number) * units[unit]

@@ -9,53 +9,66 @@ from skymem.config.problems import shown
 
 # What follows `- `, `key:` or both, when it starts with a character YAML keeps for itself.
 _RESERVED_START: Final = re.compile(
-    r"\s*(?:-\s+)*(?:[^\s:#'\"]+\s*:\s+)?(?P<value>[*@`%&!|>][^#]*?)\s*(?:\s#.*)?"
+    r"\s*(?:(?:-\s+)+(?:[^\s:#'\"]+\s*:\s+)?|[^\s:#'\"]+\s*:\s+)"
+    r"(?P<value>(?:[*@`%|>]|&(?!\w)).*?)\s*(?:\s#.*)?"
 )
+
+
+_INDENTATION: Final = "this does not fit what stands above it (look at the indentation)"
+_PLAIN_WORDS: Final = (
+    ("found character '\\t'", "a tab stands here (use spaces)"),
+    ("expected <block end>", _INDENTATION),
+    ("expected '<document start>'", _INDENTATION),
+    (
+        "mapping values are not allowed",
+        'a second ": " on this line, or one indented too far (text with ": " needs quotes)',
+    ),
+    ("could not find expected ':'", "a key without a colon (write key: value)"),
+    ("found unexpected end of stream", "a quote is never closed"),
+    ("expected ',' or ']'", "a list that starts with [ lacks its ] or a comma"),
+    ("expected ',' or '}'", "a mapping that starts with { lacks its } or a comma"),
+)
+_LINE_LOOKED_AT_MAX: Final = 300  # characters: the pattern above is slow on a line of a megabyte
 
 
 def explain_parser_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, int, str]:
     """Line, column (from 1) and message for an error of the parser, with a known remedy."""
-    mark = error.problem_mark or error.context_mark
-    if mark is None:  # pragma: no cover - the parser marks all of its errors
-        return 1, 1, str(error)
     lines = text.split("\n")
+    marks = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    for mark in marks:
+        hint = _quote_hint(_line(lines, mark))
+        if hint is not None:
+            return mark.line + 1, *hint
+    if not marks:  # pragma: no cover - the parser marks all of its errors
+        return 1, 1, str(error)
+    place = marks[0]
+    if _indented_by_tab(_line(lines, place)):
+        return place.line + 1, 1, "a tab stands here (use spaces)"
+    return place.line + 1, place.column + 1, _in_plain_words(error)
+
+
+def _in_plain_words(error: yaml.MarkedYAMLError) -> str:
     problem = error.problem or "this cannot be read"
-    for place in (error.problem_mark, error.context_mark):
-        hint = _quote_hint(lines, place)
-        if hint is not None and place is not None:
-            return place.line + 1, hint[0], hint[1]
-    if "'\\t'" in problem or _indented_by_tab(lines, mark):
-        return mark.line + 1, 1, "a tab indents this line (use spaces)"
-    if "mapping values are not allowed" in problem:
-        remedy = 'text that holds ": " needs quotes around it; otherwise look at the indentation'
-        return mark.line + 1, mark.column + 1, f"a second key on this line ({remedy})"
-    return _plain_words(error, mark, problem)
-
-
-def _plain_words(
-    error: yaml.MarkedYAMLError, mark: yaml.Mark, problem: str
-) -> tuple[int, int, str]:
     start = error.context_mark
-    opened = f" (it began on line {start.line + 1})" if start and error.context else ""
-    context = f"{error.context}: " if error.context else ""
-    return mark.line + 1, mark.column + 1, f"not readable as YAML: {context}{problem}{opened}"
+    opened = f", from line {start.line + 1} on" if start is not None and error.context else ""
+    for theirs, ours in _PLAIN_WORDS:
+        if theirs in problem:
+            return ours + ("" if ours is _INDENTATION else opened)
+    return f"not readable as YAML: {error.context or 'here'}: {problem}{opened}"
 
 
-def _line(lines: list[str], mark: yaml.Mark | None) -> str:
-    return lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+def _line(lines: list[str], mark: yaml.Mark) -> str:
+    return lines[mark.line][:_LINE_LOOKED_AT_MAX] if mark.line < len(lines) else ""
 
 
-def _indented_by_tab(lines: list[str], mark: yaml.Mark) -> bool:
-    line = _line(lines, mark)
+def _indented_by_tab(line: str) -> bool:
     return "\t" in line[: len(line) - len(line.lstrip())]
 
 
-def _quote_hint(lines: list[str], mark: yaml.Mark | None) -> tuple[int, str] | None:
-    match = _RESERVED_START.fullmatch(_line(lines, mark))
+def _quote_hint(line: str) -> tuple[int, str] | None:
+    match = _RESERVED_START.fullmatch(line)
     if match is None:
         return None
     value = match["value"]
-    message = (
-        f"YAML keeps {value[0]} at the start for itself (put quotes around it: {shown(value)})"
-    )
-    return match.start("value") + 1, message
+    remedy = f"put quotes around it: {shown(value)}"
+    return match.start("value") + 1, f"YAML keeps {value[0]} at the start for itself ({remedy})"

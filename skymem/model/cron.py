@@ -151,7 +151,7 @@ def _part(part: str, field: _Field) -> range:
             raise ValueError(f"{field.name}: a step needs a range (try {_short(remedy)})")
     if low > high:
         last = 6 if field is _WEEKDAY else field.high
-        remedy = f"write two ranges: {low}-{last},{field.low}-{high}"
+        remedy = f"write two: {_span(low, last)},{_span(field.low, high)}"
         raise ValueError(f"{field.name}: {_short(span)} runs backwards ({remedy})")
     return range(low, high + 1, _step(step_text, field) if slash else 1)
 
@@ -172,6 +172,10 @@ def _number(text: str, field: _Field) -> int:
             f"{field.name}: {_short(text)} is not in {field.low} to {field.high}{words}"
         )
     return int(text)
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low}-{high}" if low < high else str(low)
 
 
 def _is_number(text: str) -> bool:

@@ -33,7 +33,10 @@ class Daily:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """A crontab expression of five fields, already checked: it fires on some day."""
+    """A crontab expression or `@daily` and kin, already checked: it fires on some day.
+
+    `model.cron.parse_cron` gives its meaning; no library's own reading of the text is used.
+    """
 
     expression: str
 

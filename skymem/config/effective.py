@@ -1,0 +1,111 @@
+"""What a home's configuration comes to: each value with where it came from, and every problem.
+
+Behind `skymem config show` and `skymem config check`.
+"""
+
+from pathlib import Path
+
+from skymem.config.keys import (
+    AGENT,
+    INTERVAL_UNITS,
+    RULES_FILE,
+    SCHEDULE_FILE,
+    TRIGGERS,
+    names_at,
+)
+from skymem.config.problems import Problem
+from skymem.config.rules_file import RulesReading, examine_rules
+from skymem.config.schedule_entry import EntryReading
+from skymem.config.schedule_file import examine_schedule
+from skymem.config.units import format_duration, format_size
+from skymem.model.rules import AgentRules
+from skymem.model.schedule import Cron, Daily, Every, ScheduleEntry
+
+Sourced = dict[str, str | int | float | bool]
+"""`{"value": 0.7, "source": "retention_rules.yaml:3"}`; the source may be `default`."""
+
+
+def check_home_config(home: Path) -> list[Problem]:
+    """Every problem of both files of a home, in the order of the files; a missing file is one."""
+    rules = examine_rules(home / RULES_FILE).complaints
+    schedule = examine_schedule(home / SCHEDULE_FILE).complaints
+    return [*rules.sorted(), *schedule.sorted()]
+
+
+def effective_rules(path: Path) -> dict[str, Sourced | dict[str, dict[str, Sourced]]]:
+    """Each retention rule in force, agents' own under `agents`, as JSON can hold it.
+
+    What an agent does not say carries the source of the home's value. Raises ConfigurationError.
+    """
+    reading = examine_rules(path)
+    reading.complaints.raise_if_any()
+    rules = reading.rules
+    agents = {name: _limits(reading, own, name) for name, own in rules.agents.items()}
+    return {
+        **_limits(reading, rules.default, None),
+        "access": _sourced(reading, rules.access, "access"),
+        "line_max": _sourced(reading, format_size(rules.line_bytes_max), "line_max"),
+        "torn_after": _sourced(reading, format_duration(rules.torn_after_seconds), "torn_after"),
+        "agents": agents,
+    }
+
+
+def effective_schedule(path: Path) -> dict[str, Sourced | list[dict[str, Sourced]]]:
+    """The time zone and each entry in force, disabled ones included, as JSON can hold them.
+
+    Raises ConfigurationError.
+    """
+    reading = examine_schedule(path)
+    reading.complaints.raise_if_any()
+    file = reading.complaints.file
+    zone = reading.schedule.timezone
+    return {
+        "timezone": {"value": zone, "source": _source(file, reading.lines.get("timezone"))},
+        "every": [_entry(each, each.entry) for each in reading.entries if each.entry is not None],
+    }
+
+
+def _limits(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict[str, Sourced]:
+    values = {name: getattr(rules, name) for name in names_at(RULES_FILE, AGENT)}
+    return {
+        name: _sourced(reading, value, f"agents.{agent}.{name}" if agent else name, name)
+        for name, value in values.items()
+    }
+
+
+def _sourced(reading: RulesReading, value: str | float, *places: str) -> Sourced:
+    """The value with the first of the places it is written at."""
+    lines = [reading.lines[place] for place in places if place in reading.lines]
+    return {"value": value, "source": _source(reading.complaints.file, *lines[:1])}
+
+
+def _entry(reading: EntryReading, entry: ScheduleEntry) -> dict[str, Sourced]:
+    trigger = next(name for name in TRIGGERS if name in reading.known)
+    values: dict[str, str | float | bool] = {
+        "name": entry.name,
+        "job": entry.job,
+        trigger: _trigger_value(entry, trigger),
+        "jitter": format_duration(entry.jitter_seconds),
+        "timeout": format_duration(entry.timeout_seconds),
+        "enabled": entry.enabled,
+    }
+    lines, file = reading.lines, reading.complaints.file
+    return {
+        name: {"value": value, "source": _source(file, lines.get(name))}
+        for name, value in values.items()
+    }
+
+
+def _trigger_value(entry: ScheduleEntry, key: str) -> str | float:
+    match entry.trigger:
+        case Every(seconds):
+            amount = seconds / INTERVAL_UNITS[key]
+            return int(amount) if amount.is_integer() else amount
+        case Daily(at):
+            return at.strftime("%H:%M")
+        case Cron(expression):
+            return expression
+
+
+def _source(file: str, line: int | None = None) -> str:
+    return "default" if line is None else f"{file}:{line}"
