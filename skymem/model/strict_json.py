@@ -58,18 +58,19 @@ def canonical(value: Any) -> bytes:
             raise LineDamage("nested too deep") from None
 
 
-def split_glued(raw: bytes) -> list[bytes]:
-    """Split a line that holds several whole objects and nothing else; empty when it does not.
+def split_glued(raw: bytes) -> list[tuple[int, int]]:
+    """Find the objects of a line that holds several and nothing else: start and end of each.
 
     A writer that forgot its newline, and the next one after it, leave such a line (hazard A4).
+    Empty when the line is anything else.
     """
     try:
         text = raw.decode()
     except UnicodeDecodeError:
         return []
     decoder = json.JSONDecoder()
-    pieces: list[bytes] = []
-    position = 0
+    spans: list[tuple[int, int]] = []
+    position = _skip_space(text, 0)
     while position < len(text):
         try:
             value, end = decoder.raw_decode(text, position)
@@ -77,9 +78,10 @@ def split_glued(raw: bytes) -> list[bytes]:
             return []
         if not isinstance(value, dict):
             return []
-        pieces.append(text[position:end].encode())
+        start = len(text[:position].encode())
+        spans.append((start, start + len(text[position:end].encode())))
         position = _skip_space(text, end)
-    return pieces if len(pieces) > 1 else []
+    return spans if len(spans) > 1 else []
 
 
 def members(text: str) -> list[tuple[str, int, int, int]]:

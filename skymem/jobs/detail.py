@@ -1,0 +1,192 @@
+"""A job's detail: what a run did, as the CLI, the status file and the history tell it alike.
+
+Ids, counts, gates and numbers only (promise 6). Keys are fixed; see README, "What a run reports".
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from skymem.model.plan import Plan
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one job did, or would do, about one agent."""
+
+    job: str
+    agent: str
+    threshold: float
+    lines: int = 0
+    """Readable lines in short-term when the job began."""
+
+    remaining: int = 0
+    moved: int = 0
+    repeats: int = 0
+    quarantined: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    runs: list[str] = field(default_factory=list)
+    recovered: list[str] = field(default_factory=list)
+    archives: list[str] = field(default_factory=list)
+    late: int = 0
+    """Drains that a process still has open for writing."""
+
+    plans: list[Plan] = field(default_factory=list)
+    """Kept for a dry run and a saved plan only."""
+
+    error: str = ""
+    exit_code: int = 0
+
+    def add(self, plan: Plan) -> None:
+        """Count what one plan decides."""
+        if not self.lines:
+            self.lines = plan.lines
+        self.remaining = plan.lines - plan.leaving
+        self.moved += plan.count("promote") + plan.count("archive")
+        self.repeats += plan.count("repeat")
+        self.quarantined += plan.count("quarantine")
+        if not plan.unfinished:
+            self.skipped.update(plan.kept)
+
+    def to_json(self) -> dict[str, Any]:
+        """The detail of this agent alone."""
+        detail: dict[str, Any] = {
+            "ok": not self.error,
+            "eligible": self.lines,
+            "acted": self.moved,
+            "skipped": dict(self.skipped),
+            "repeats": self.repeats,
+            "quarantined": self.quarantined,
+            "remaining": self.remaining,
+            "threshold": self.threshold,
+        }
+        if self.job == "promote":
+            detail["promoted"] = self.moved
+        else:
+            detail |= {"rotated": bool(self.moved), "archived": self.moved}
+            detail |= {"archive": self.archives[-1] if self.archives else None}
+            detail |= {"archives": self.archives}
+        if self.runs:
+            detail["runs"] = self.runs
+        if self.recovered:
+            detail["recovered"] = self.recovered
+        if self.error:
+            detail["error"] = self.error
+        return detail
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What every detail of one invocation shares."""
+
+    started: float
+    duration_s: float
+    rag_pending: int
+    degraded: tuple[str, ...]
+    threshold: float
+    """The home's default for this job (P3 wants a number even with several agents)."""
+
+    dry_run: bool = False
+
+
+def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str, Any]:
+    """Sum one job over its agents."""
+    each = list(outcomes)
+    agents = {outcome.agent: outcome.to_json() for outcome in each}
+    skipped: Counter[str] = Counter()
+    for outcome in each:
+        skipped.update(outcome.skipped)
+    detail: dict[str, Any] = {
+        "ok": all(not outcome.error for outcome in each),
+        "job": job,
+        "started": frame.started,
+        "duration_s": round(frame.duration_s, 6),
+        "eligible": sum(outcome.lines for outcome in each),
+        "acted": sum(outcome.moved for outcome in each),
+        "skipped": dict(skipped),
+        "repeats": sum(outcome.repeats for outcome in each),
+        "quarantined": sum(outcome.quarantined for outcome in each),
+        "remaining": sum(outcome.remaining for outcome in each),
+        "threshold": frame.threshold,
+        "rag_pending": frame.rag_pending,
+        "degraded": list(frame.degraded),
+        "agents": agents,
+    }
+    detail |= _own_keys(job, each)
+    recovered = [run for outcome in each for run in outcome.recovered]
+    if recovered:
+        detail["recovered"] = recovered
+    if frame.dry_run:
+        detail["dry_run"] = True
+    if not detail["acted"]:
+        detail["why"] = _why_nothing(job, each, detail)
+    errors = [f"{outcome.agent}: {outcome.error}" for outcome in each if outcome.error]
+    if errors:
+        detail["error"] = "; ".join(errors)
+    return detail
+
+
+def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Join promote's and rotate's details as row P3 shows `memory_rotate_check`."""
+    promote, rotate = steps["promote"], steps["rotate"]
+    whole: dict[str, Any] = {
+        "ok": promote["ok"] and rotate["ok"],
+        "promoted": promote["promoted"],
+        "rotated": rotate["rotated"],
+        "remaining": rotate["remaining"],
+        "threshold": promote["threshold"],
+        "job": name,
+        "started": promote["started"],
+        "duration_s": round(promote["duration_s"] + rotate["duration_s"], 6),
+        "eligible": promote["eligible"],
+        "acted": promote["acted"] + rotate["acted"],
+        "skipped": {**promote["skipped"], **rotate["skipped"]},
+        "repeats": promote["repeats"] + rotate["repeats"],
+        "quarantined": promote["quarantined"] + rotate["quarantined"],
+        "archived": rotate["archived"],
+        "archives": rotate["archives"],
+        "rag_pending": rotate["rag_pending"],
+        "degraded": sorted({*promote["degraded"], *rotate["degraded"]}),
+        "agents": {
+            agent: {**rotate["agents"].get(agent, {}), **detail, "remaining": _left(rotate, agent)}
+            for agent, detail in promote["agents"].items()
+        },
+        "steps": dict(steps),
+    }
+    for key in ("dry_run", "recovered"):
+        if key in promote:
+            whole[key] = promote[key]
+    if not whole["acted"]:
+        whole["why"] = "; ".join(dict.fromkeys(str(step["why"]) for step in (promote, rotate)))
+    errors = dict.fromkeys(str(step["error"]) for step in (promote, rotate) if "error" in step)
+    if errors:
+        whole["error"] = "; ".join(errors)
+    return whole
+
+
+def _left(rotate: Mapping[str, Any], agent: str) -> int:
+    return int(rotate["agents"].get(agent, {}).get("remaining", 0))
+
+
+def _own_keys(job: str, outcomes: list[Outcome]) -> dict[str, Any]:
+    moved = sum(outcome.moved for outcome in outcomes)
+    if job == "promote":
+        return {"promoted": moved}
+    archives = [archive for outcome in outcomes for archive in outcome.archives]
+    last = archives[-1] if archives else None
+    return {"rotated": bool(moved), "archived": moved, "archive": last, "archives": archives}
+
+
+def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -> str:
+    """Say why a run that did nothing did nothing (promise 8)."""
+    if detail["skipped"]:
+        kept = sum(detail["skipped"].values())
+        if job == "promote":
+            return f"none of {kept} line(s) reaches the threshold"
+        return f"{kept} line(s) are within the limit"
+    if any(outcome.error for outcome in outcomes):
+        return "it failed"
+    if not outcomes:
+        return "there is no agent yet"
+    return "short-term is empty"

@@ -1,0 +1,189 @@
+"""Carrying out a plan that moves lines out of short-term (design §4, "Promotion").
+
+Order: ledger `begin`, durable → quarantine → the target tier, durable → swap → ledger `end`. A kill
+at any point leaves a line in its old place, or in both, never in none; ids tell the second from the
+first, and the next run finishes (`jobs.recover`).
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from skymem.jobs.workplace import Workplace
+from skymem.model.identity import DIGEST_BYTES, digest
+from skymem.model.memory import Memory
+from skymem.model.plan import Action, Damage, Decision, Plan
+from skymem.model.spelling import read_line
+from skymem.model.strict_json import BOM, LineDamage
+from skymem.stores.catalog import Catalog
+from skymem.stores.ledger import in_batches
+from skymem.stores.shelf import Reading, Shelf
+from skymem.stores.swap import ShortTermChangedError
+
+Taken = Iterable[tuple[bytes, Memory, Decision]]
+Store = Callable[[Taken], None]
+"""Writes the moved lines to their new tier, durably, whole or not at all."""
+
+
+def carry_out(
+    plan: Plan,
+    work: Workplace,
+    shelf: Shelf,
+    catalog: Catalog,
+    *,
+    reading: Reading,
+    moving: Action,
+    store: Store,
+) -> str:
+    """Apply `plan` to the short-term file that `reading` has open; returns the run's id.
+
+    Args:
+        plan: what to do.
+        work: the home.
+        shelf: the agent's tiers; its job lock is held.
+        catalog: caught up.
+        reading: exhausted, of the very content the plan was made from.
+        moving: which of its decisions go to the target tier.
+        store: writes those lines there.
+
+    Raises:
+        ShortTermChangedError: somebody edited short-term meanwhile; nothing was moved.
+        DiskError: nothing was lost; the next run finishes or starts over.
+    """
+    now = work.now()
+    run = run_id(plan.job, now)
+    entries = list(_seen(shelf, catalog, reading))
+    if plan.decisions:
+        entries.append(_begin(shelf, plan, run))
+    decided = (_spell(decision) for decision in plan.decisions)
+    batches = in_batches("decided", decided, op="decide", agent=plan.agent, run=run)
+    if entries:
+        work.ledger().append(_chain(entries, batches), now)
+    if plan.decisions:
+        _move(plan, shelf, reading, run=run, now=now, moving=moving, store=store)
+        end = {"op": "end", "agent": plan.agent, "run": run, "job": plan.job}
+        work.ledger().append([end], work.now())
+    catalog.catch_up(shelf.paths)
+    _remember_known(catalog, reading, plan)
+    return run
+
+
+def run_id(job: str, now: float) -> str:
+    """Name a run: sorts by time, and no two processes share one."""
+    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    return f"{stamp}_{job}_{os.getpid()}"
+
+
+def _move(
+    plan: Plan,
+    shelf: Shelf,
+    reading: Reading,
+    *,
+    run: str,
+    now: float,
+    moving: Action,
+    store: Store,
+) -> None:
+    assert reading.fd is not None  # noqa: S101  (a plan with decisions comes from a file)
+    assert plan.inputs is not None  # noqa: S101
+    damages = [
+        Damage(decision.start, decision.end, decision.reason.note)
+        for decision in plan.decisions
+        if decision.action == "quarantine"
+    ]
+    shelf.quarantine.keep(reading.fd, shelf.paths.short_term.name, damages, run, now)
+    chosen = [decision for decision in plan.decisions if decision.action == moving]
+    if chosen:
+        store(_taken(reading.fd, chosen, shelf))
+    gone = [(decision.start, decision.end) for decision in plan.decisions]
+    shelf.swap.without(reading.fd, plan.inputs, gone, run, now)
+
+
+def _taken(
+    fd: int, chosen: Iterable[Decision], shelf: Shelf
+) -> Iterator[tuple[bytes, Memory, Decision]]:
+    """Read the lines that move, each checked to be the memory the plan decided about."""
+    for decision in chosen:
+        raw = os.pread(fd, decision.end - decision.start, decision.start)
+        if decision.start == 0:
+            raw = raw.removeprefix(BOM)
+        try:
+            memory = read_line(raw)
+        except LineDamage:
+            raise ShortTermChangedError(str(shelf.paths.short_term)) from None
+        if decision.id not in (memory.source_id, digest(memory).hex()):
+            raise ShortTermChangedError(str(shelf.paths.short_term))
+        yield raw, memory, decision
+
+
+def _begin(shelf: Shelf, plan: Plan, run: str) -> dict[str, Any]:
+    assert plan.inputs is not None  # noqa: S101  (a plan with decisions comes from a file)
+    long_term = shelf.paths.long_term
+    return {
+        "op": "begin",
+        "agent": plan.agent,
+        "run": run,
+        "job": plan.job,
+        "short": [plan.inputs.device, plan.inputs.inode],
+        "consumed": plan.inputs.consumed,
+        "long_size": long_term.stat().st_size if long_term.exists() else 0,
+        "decisions": len(plan.decisions),
+    }
+
+
+def _spell(decision: Decision) -> list[Any]:
+    reason = decision.reason
+    name = decision.id or f"bytes {decision.start}-{decision.end}"
+    return [decision.action, name, reason.gate, reason.value, reason.threshold, reason.note]
+
+
+def _chain(
+    entries: list[dict[str, Any]], batches: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    yield from entries
+    yield from batches
+
+
+def _seen(shelf: Shelf, catalog: Catalog, reading: Reading) -> Iterator[dict[str, Any]]:
+    """Record what came in since the last run, and what was edited outside (design §4)."""
+    agent = shelf.paths.name
+    known = catalog.known(agent)
+    now_there = bytes(reading.digests)
+    if known is None:
+        yield from _ids("adopt", agent, _digests(now_there), reading.named)
+    elif now_there.startswith(known[0]):
+        new = _digests(now_there[len(known[0]) :])
+        yield from _ids("remember", agent, new, reading.named)
+    else:
+        before, after = set(_digests(known[0])), set(_digests(now_there))
+        gone = [
+            known[1].get(one.hex(), one.hex()) for one in _digests(known[0]) if one not in after
+        ]
+        moved = catalog.find(agent, gone)
+        edited = (name for name in gone if name not in moved)
+        yield from in_batches("ids", edited, op="edited outside", agent=agent)
+        new = (one for one in _digests(now_there) if one not in before)
+        yield from _ids("remember", agent, new, reading.named)
+
+
+def _ids(
+    op: str, agent: str, digests: Iterable[bytes], named: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    ids = (named.get(name, name) for name in (one.hex() for one in digests))
+    return in_batches("ids", ids, op=op, agent=agent)
+
+
+def _digests(joined: bytes) -> Iterator[bytes]:
+    return (joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))
+
+
+def _remember_known(catalog: Catalog, reading: Reading, plan: Plan) -> None:
+    gone = {decision.line for decision in plan.decisions if decision.line >= 0}
+    if not gone:
+        catalog.set_known(plan.agent, bytes(reading.digests), reading.named)
+        return
+    stays = [one for line, one in enumerate(_digests(bytes(reading.digests))) if line not in gone]
+    names = {one.hex() for one in stays} if reading.named else set()
+    named = {key: name for key, name in reading.named.items() if key in names}
+    catalog.set_known(plan.agent, b"".join(stays), named)

@@ -1,0 +1,341 @@
+"""The catalog: where each memory of long-term and archive lives, in SQLite; always derived.
+
+It is caught up from where it stopped reading, so that a run costs what is new and not what is
+stored; a file that was not just appended to is read again, and a catalog that can't be read is made
+anew (design §3).
+"""
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from skymem.model.plan import Damage, Entry
+from skymem.stores.files import Files
+from skymem.stores.home import AgentPaths, HomePaths
+from skymem.stores.ledger import Ledger
+from skymem.stores.lines import last_newline_end, read_entries
+
+SCHEMA_VERSION: Final = 1
+LOOKUP_IDS: Final = 500
+TAIL_BYTES: Final = 4096
+BUSY_MS: Final = 30_000
+
+_SCHEMA: Final = """
+CREATE TABLE files (
+    file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
+    mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, UNIQUE (agent, name));
+CREATE TABLE memories (
+    agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER, time_us INTEGER,
+    PRIMARY KEY (agent, id)) WITHOUT ROWID;
+CREATE INDEX memories_of_file ON memories (file);
+CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
+CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
+CREATE TABLE known (agent TEXT PRIMARY KEY, digests BLOB, named TEXT);
+"""
+
+
+# The braces take question marks only.
+_FIND: Final = """
+SELECT id, tier, digest, name, start, end FROM memories JOIN files USING (file)
+WHERE memories.agent = ? AND id IN ({})
+"""
+
+
+class Found(NamedTuple):
+    """Where a memory is."""
+
+    tier: str
+    digest: bytes
+    file: str
+    start: int
+    end: int
+
+
+class TierCount(NamedTuple):
+    """How much one file of a tier holds."""
+
+    tier: str
+    file: str
+    memories: int
+    damaged: int
+
+
+class Catalog:
+    """The catalog of a home. One process may write while others read."""
+
+    def __init__(self, database: sqlite3.Connection, line_bytes_max: int) -> None:
+        self._database = database
+        self._line_bytes_max = line_bytes_max
+
+    @classmethod
+    def on_disk(cls, paths: HomePaths, files: Files, line_bytes_max: int) -> "Catalog":
+        """Open the home's catalog, made anew where it is missing or can't be read.
+
+        Raises:
+            DiskError, sqlite3.Error: there is no way to keep one on this disk.
+        """
+        files.make_directory(paths.state)
+        path = catalog_path(paths)
+        try:
+            return cls(_connect(path), line_bytes_max)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            set_aside(path)
+            return cls(_connect(path), line_bytes_max)
+
+    @classmethod
+    def in_memory(cls, line_bytes_max: int) -> "Catalog":
+        """Make one for this process only: it starts empty and reads every tier once."""
+        return cls(_prepared(sqlite3.connect(":memory:", isolation_level=None)), line_bytes_max)
+
+    def become_temporary(self) -> None:
+        """Go on without the file, in memory: it turned out damaged or the disk is full."""
+        self._database.close()
+        self._database = _prepared(sqlite3.connect(":memory:", isolation_level=None))
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._database.close()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    # -- catching up ----------------------------------------------------------------------------
+
+    def catch_up(self, agent: AgentPaths) -> None:
+        """Read what was appended to the agent's tiers since the last time."""
+        rows = {
+            name: row
+            for name, *row in self._database.execute(
+                "SELECT name, file, inode, read_to, mtime_ns, tail FROM files WHERE agent = ?",
+                (agent.name,),
+            )
+        }
+        on_disk = dict(tier_files(agent))
+        if all(_unchanged(path, rows.get(name)) for name, path in on_disk.items()) and (
+            rows.keys() <= on_disk.keys()
+        ):
+            return
+        with self._writing():
+            for name in rows.keys() - on_disk.keys():
+                self._forget(rows[name][0])
+            for name, path in on_disk.items():
+                if not _unchanged(path, rows.get(name)):
+                    self._read(agent.name, path, rows.get(name))
+
+    def _forget(self, file: int) -> None:
+        self._database.execute("DELETE FROM memories WHERE file = ?", (file,))
+        self._database.execute("DELETE FROM files WHERE file = ?", (file,))
+
+    def _read(self, agent: str, path: Path, row: list[Any] | None) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            status = os.fstat(fd)
+            start = 0
+            if row is not None and _appended_to(fd, status, row):
+                start = row[2]
+            elif row is not None:
+                self._forget(row[0])
+            tier = "long" if path.name == "long_term.jsonl" else "archive"
+            file = self._file(agent, tier, path.name)
+            stop = last_newline_end(fd, status.st_size)
+            self._insert(agent, file, read_entries(fd, start, stop, self._line_bytes_max))
+            self._database.execute(
+                "UPDATE files SET inode = ?, read_to = ?, mtime_ns = ?, tail = ? WHERE file = ?",
+                (status.st_ino, stop, status.st_mtime_ns, _tail(fd, stop), file),
+            )
+        finally:
+            os.close(fd)
+
+    def _file(self, agent: str, tier: str, name: str) -> int:
+        self._database.execute(
+            "INSERT OR IGNORE INTO files VALUES (NULL, ?, ?, ?, 0, 0, 0, x'', 0, 0)",
+            (agent, tier, name),
+        )
+        query = "SELECT file FROM files WHERE agent = ? AND name = ?"
+        return int(self._database.execute(query, (agent, name)).fetchone()[0])
+
+    def _insert(self, agent: str, file: int, entries: Iterable[Entry | Damage]) -> None:
+        damaged = 0
+        before = self._database.total_changes
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            nonlocal damaged
+            for entry in entries:
+                if isinstance(entry, Damage):
+                    damaged += 1
+                    continue
+                name = entry.memory.source_id or entry.digest.hex()
+                place = (file, entry.start, entry.end, entry.memory.time_us)
+                yield (agent, name, entry.digest, *place)
+
+        self._database.executemany(
+            "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?)", rows()
+        )
+        added = self._database.total_changes - before
+        self._database.execute(
+            "UPDATE files SET memories = memories + ?, damaged = damaged + ? WHERE file = ?",
+            (added, damaged, file),
+        )
+
+    # -- asking ---------------------------------------------------------------------------------
+
+    def counts(self, agent: str) -> list[TierCount]:
+        """How much each file of the agent's tiers holds."""
+        query = "SELECT tier, name, memories, damaged FROM files WHERE agent = ? ORDER BY name"
+        return [TierCount(*row) for row in self._database.execute(query, (agent,))]
+
+    def find(self, agent: str, ids: Sequence[str]) -> dict[str, Found]:
+        """Find which of these ids long-term or an archive has."""
+        found: dict[str, Found] = {}
+        for first in range(0, len(ids), LOOKUP_IDS):
+            batch = ids[first : first + LOOKUP_IDS]
+            marks = ",".join("?" * len(batch))
+            query = _FIND.format(marks)
+            for name, *place in self._database.execute(query, (agent, *batch)):
+                found[name] = Found(*place)
+        return found
+
+    def find_by_prefix(self, agent: str, prefix: str, limit: int) -> list[str]:
+        """Find ids that start with `prefix`, for a person who types the first letters."""
+        query = "SELECT id FROM memories WHERE agent = ? AND id >= ? AND id < ? LIMIT ?"
+        rows = self._database.execute(query, (agent, prefix, prefix + "\U0010ffff", limit))
+        return [row[0] for row in rows]
+
+    # -- what earlier runs left -----------------------------------------------------------------
+
+    def open_runs(self, agent: str, ledger: Ledger) -> list[dict[str, Any]]:
+        """Runs of the agent that began and did not end, oldest first."""
+        self._catch_up_ledger(ledger)
+        query = "SELECT begin FROM open_runs WHERE agent = ? ORDER BY run"
+        return [json.loads(row[0]) for row in self._database.execute(query, (agent,))]
+
+    def _catch_up_ledger(self, ledger: Ledger) -> None:
+        size = ledger.size()
+        inode = ledger.path.stat().st_ino if size else 0
+        row = self._database.execute("SELECT inode, read_to FROM ledger").fetchone()
+        start = row[1] if row and row[0] == inode and row[1] <= size else 0
+        if start == size and row is not None:
+            return
+        with self._writing():
+            if not start:
+                self._database.execute("DELETE FROM open_runs")
+            end = start
+            for end, entry in ledger.read_from(start):  # noqa: B007  (the last end is wanted)
+                self._fold(entry)
+            self._database.execute("INSERT OR REPLACE INTO ledger VALUES (1, ?, ?)", (inode, end))
+
+    def _fold(self, entry: dict[str, Any]) -> None:
+        if entry.get("op") == "begin":
+            row = (entry["run"], entry["agent"], json.dumps(entry))
+            self._database.execute("INSERT OR REPLACE INTO open_runs VALUES (?, ?, ?)", row)
+        elif entry.get("op") == "end":
+            self._database.execute("DELETE FROM open_runs WHERE run = ?", (entry["run"],))
+
+    def known(self, agent: str) -> tuple[bytes, dict[str, str]] | None:
+        """What short-term held after the last run: digests in order, and ids that are not theirs.
+
+        None before the first run. The dict goes from a digest's hex to the id.
+        """
+        query = "SELECT digests, named FROM known WHERE agent = ?"
+        row = self._database.execute(query, (agent,)).fetchone()
+        return (bytes(row[0]), json.loads(row[1])) if row else None
+
+    def set_known(self, agent: str, digests: bytes, named: dict[str, str]) -> None:
+        """Record what short-term holds now."""
+        if self.known(agent) == (digests, named):
+            return
+        with self._writing():
+            self._database.execute(
+                "INSERT OR REPLACE INTO known VALUES (?, ?, ?)", (agent, digests, json.dumps(named))
+            )
+
+
+def catalog_path(paths: HomePaths) -> Path:
+    """Where the catalog of a home lies."""
+    return paths.state / "catalog.db"
+
+
+def set_aside(path: Path) -> None:
+    """Move an unreadable catalog away; the next catch-up makes it anew from the lines."""
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(part, part.with_name(part.name + ".unreadable"))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():  # 0600 from the start, whatever the umask (promise 9)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    return _prepared(sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None))
+
+
+def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version not in (0, SCHEMA_VERSION):
+            raise sqlite3.DatabaseError("made by another version")
+        if version == 0:
+            _create(database)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _create(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version == 0:  # else another process was faster
+        for statement in _SCHEMA.split(";"):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    database.execute("COMMIT")
+
+
+def tier_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
+    """The agent's long-term file and its archives, by name."""
+    try:
+        names = sorted(os.listdir(agent.directory))
+    except FileNotFoundError:
+        return
+    for name in names:
+        archive = name.startswith("short_term_archive_") and name.endswith(".jsonl")
+        path = agent.directory / name
+        if (name == "long_term.jsonl" or archive) and not path.is_symlink():
+            yield name, path
+
+
+def _unchanged(path: Path, row: list[Any] | None) -> bool:
+    if row is None:
+        return False
+    status = path.stat()
+    _, inode, read_to, mtime_ns, _ = row
+    return bool(
+        status.st_ino == inode and status.st_size == read_to and status.st_mtime_ns == mtime_ns
+    )
+
+
+def _appended_to(fd: int, status: os.stat_result, row: list[Any]) -> bool:
+    """Whether the file is the one we read, with the end of that intact and more after it."""
+    _, inode, read_to, _, tail = row
+    return bool(status.st_ino == inode and status.st_size > read_to and _tail(fd, read_to) == tail)
+
+
+def _tail(fd: int, end: int) -> bytes:
+    start = max(0, end - TAIL_BYTES)
+    return os.pread(fd, end - start, start)

@@ -1,0 +1,238 @@
+"""Drains: old short-term files, read until nobody can still be writing to them (design §4).
+
+A writer without a lock may hold the old file open across a swap, so its inode is kept under
+`drains/` beside a cursor that says how far it was taken over. What arrives late is appended to
+short-term, once: the cursor names what is on its way before it goes, so that a kill in between is
+seen.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+from skymem.model.plan import Damage
+from skymem.model.spelling import read_line
+from skymem.model.strict_json import LineDamage
+from skymem.stores.files import Files, disk_errors, take_lease
+from skymem.stores.home import AgentPaths
+from skymem.stores.lines import CHUNK_BYTES, last_newline_end
+from skymem.stores.lock import held
+from skymem.stores.quarantine import Quarantine
+from skymem.stores.status import read_json
+
+APPEND_LOCK_SECONDS: Final = 30.0
+
+# Where no lease can be had, a writer can only be guessed gone: its drain waits this long for it.
+KEEP_WITHOUT_LEASE_SECONDS: Final = 24 * 3600.0
+
+
+class Drained(Enum):
+    """How one look at a drain ended."""
+
+    CLEAN = "taken over; nobody can write to it"
+    HELD = "a process still has it open for writing"
+    BUSY = "someone came while we read: look again"
+    UNLEASED = "taken over as far as it goes; no lease can be had here"
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a drain has been taken over; kept beside it, written before the swap."""
+
+    source: str
+    """The file it was, by name relative to the agent's directory."""
+
+    offset: int
+    made: float
+    run: str
+    delivering_to: int = 0
+    """End of the block on its way to short-term; 0 when none is."""
+
+    delivering_from: int = 0
+    """Size of short-term before that block went: it lies at or after this."""
+
+
+class Drains:
+    """The `drains/` directory of one agent. Callers hold the agent's job lock."""
+
+    def __init__(self, agent: AgentPaths, files: Files, torn_after_seconds: float) -> None:
+        self._agent = agent
+        self._files = files
+        self._torn_after_seconds = torn_after_seconds
+        self._quarantine = Quarantine(agent.quarantine, files)
+
+    def names(self) -> list[Path]:
+        """The drains there are, oldest first."""
+        return sorted(self._agent.drains.glob("[!.]*.jsonl"))
+
+    def begin(self, name: str, cursor: Cursor) -> Path:
+        """Record, durably and before the rename, the drain-to-be and how far it is taken over."""
+        self._files.make_directory(self._agent.drains)
+        drain = self._agent.drains / name
+        self._write(drain, cursor)
+        return drain
+
+    def take_back(self, drain: Path) -> None:
+        """Forget a drain whose swap did not happen: its bytes are still short-term."""
+        with disk_errors(drain):
+            for path in (drain, _cursor_path(drain)):
+                with contextlib.suppress(FileNotFoundError):
+                    self._files.unlink(path)
+
+    def recover(self) -> None:
+        """Finish or take back what a kill left half done."""
+        for leftover in self._agent.drains.glob(".*.new"):
+            self._files.unlink(leftover)
+        for path in self._agent.drains.glob("[!.]*.cursor.json"):
+            drain = path.with_name(path.name.removesuffix(".cursor.json"))
+            if not drain.exists() or _same_file(drain, self._source(self._read(drain))):
+                self.take_back(drain)
+        for drain in self.names():
+            self._finish_delivery(drain)
+
+    def look(self, drain: Path, run: str, now: float) -> Drained:
+        """Take over what a drain holds beyond its cursor, and remove it when its time has come."""
+        with disk_errors(drain):
+            fd = os.open(drain, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                return self._look(fd, drain, run, now)
+            finally:
+                os.close(fd)
+
+    def _look(self, fd: int, drain: Path, run: str, now: float) -> Drained:
+        try:
+            leased = take_lease(fd, fcntl.F_RDLCK)
+        except OSError:
+            self._take_over(fd, drain)
+            return self._after_unleased(fd, drain, run, now)
+        self._take_over(fd, drain)
+        if not leased:
+            return Drained.HELD
+        clean = self._settle_tail(fd, drain, now)
+        size = os.fstat(fd).st_size
+        # A writer that opens the file now waits for us: let it in and come back.
+        if fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK:
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            return Drained.BUSY
+        if clean and self._read(drain).run != run:
+            self.take_back(drain)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        return Drained.CLEAN if os.fstat(fd).st_size == size else Drained.BUSY
+
+    def _after_unleased(self, fd: int, drain: Path, run: str, now: float) -> Drained:
+        cursor = self._read(drain)
+        old = now - cursor.made > KEEP_WITHOUT_LEASE_SECONDS
+        if old and cursor.run != run and self._settle_tail(fd, drain, now):
+            self.take_back(drain)
+        return Drained.UNLEASED
+
+    def _take_over(self, fd: int, drain: Path) -> None:
+        """Append every whole line beyond the cursor to short-term, in bounded blocks."""
+        size = os.fstat(fd).st_size
+        while True:
+            offset = self._read(drain).offset
+            end = last_newline_end(fd, min(size, offset + CHUNK_BYTES))
+            if end <= offset:  # a line longer than a block: take it whole
+                end = _next_newline_end(fd, offset, size)
+            if end <= offset:
+                return
+            self._deliver(drain, os.pread(fd, end - offset, offset), end)
+
+    def _deliver(self, drain: Path, block: bytes, end: int) -> None:
+        cursor = self._read(drain)
+        short_term = self._agent.short_term
+        size = short_term.stat().st_size if short_term.exists() else 0
+        self._write(drain, replace(cursor, delivering_to=end, delivering_from=size))
+        lock = self._agent.append_lock
+        with held(lock, "late lines", deadline_seconds=APPEND_LOCK_SECONDS):
+            self._files.append(short_term, block, shared=True)
+        self._write(drain, replace(cursor, offset=end, delivering_to=0, delivering_from=0))
+
+    def _finish_delivery(self, drain: Path) -> None:
+        """See whether a block that was on its way when a kill came has arrived."""
+        cursor = self._read(drain)
+        if not cursor.delivering_to:
+            return
+        with drain.open("rb") as stream:
+            stream.seek(cursor.offset)
+            block = stream.read(cursor.delivering_to - cursor.offset)
+        arrived = False
+        with contextlib.suppress(FileNotFoundError), self._agent.short_term.open("rb") as stream:
+            stream.seek(cursor.delivering_from)
+            arrived = block in stream.read()
+        offset = cursor.delivering_to if arrived else cursor.offset
+        self._write(drain, replace(cursor, offset=offset, delivering_to=0, delivering_from=0))
+
+    def _settle_tail(self, fd: int, drain: Path, now: float) -> bool:
+        """Judge an unterminated rest nobody can finish; True when nothing is left to take over."""
+        offset = self._read(drain).offset
+        status = os.fstat(fd)
+        if status.st_size <= offset:
+            return True
+        rest = os.pread(fd, status.st_size - offset, offset)
+        if _is_memory(rest):  # only its newline is missing (hazard A3)
+            self._deliver(drain, rest + b"\n", status.st_size)
+            return True
+        if now - status.st_mtime < self._torn_after_seconds:
+            return False
+        damage = Damage(offset, status.st_size, "torn: its writer stopped in the middle")
+        self._quarantine.keep(fd, f"drains/{drain.name}", [damage], f"torn_{drain.stem}", now)
+        self._write(drain, replace(self._read(drain), offset=status.st_size))
+        return True
+
+    def tails(self) -> list[tuple[Path, int]]:
+        """Each drain and how far it was taken over: what readers read beside short-term."""
+        found = []
+        for drain in self.names():
+            cursor = self._read(drain)
+            if not _same_file(drain, self._source(cursor)):
+                found.append((drain, cursor.offset))
+        return found
+
+    def _source(self, cursor: Cursor) -> Path:
+        return self._agent.directory / cursor.source
+
+    def _read(self, drain: Path) -> Cursor:
+        """Read a cursor; a drain without one is taken over from its start: ids tell repeats."""
+        value = read_json(_cursor_path(drain))
+        if value is None:
+            return Cursor("short_term.jsonl", 0, 0.0, "")
+        return Cursor(**value)
+
+    def _write(self, drain: Path, cursor: Cursor) -> None:
+        data: dict[str, Any] = asdict(cursor)
+        self._files.replace(_cursor_path(drain), json.dumps(data).encode() + b"\n")
+
+
+def _cursor_path(drain: Path) -> Path:
+    return drain.with_name(drain.name + ".cursor.json")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    except FileNotFoundError:
+        return False
+
+
+def _next_newline_end(fd: int, offset: int, size: int) -> int:
+    position = offset
+    while position < size:
+        found = os.pread(fd, min(CHUNK_BYTES, size - position), position).find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += CHUNK_BYTES
+    return offset
+
+
+def _is_memory(raw: bytes) -> bool:
+    try:
+        read_line(raw)
+    except LineDamage:
+        return False
+    return True

@@ -1,0 +1,77 @@
+"""Quarantine: bytes that could not be read, kept exactly, with place and reason (promise 2).
+
+Two files a run: `<run>.raw` holds the bytes one after another, `<run>.jsonl` an entry for each:
+source file, offset, length, reason, time, and where in the raw file it lies.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from skymem.model.plan import Damage
+from skymem.stores.files import Files, disk_errors
+
+COPY_BYTES: Final = 1024 * 1024
+
+
+class Quarantine:
+    """The `quarantine/` directory of an agent."""
+
+    def __init__(self, directory: Path, files: Files) -> None:
+        self.directory = directory
+        self._files = files
+
+    def keep(self, fd: int, source: str, damages: Sequence[Damage], run: str, now: float) -> None:
+        """Copy the damaged bytes of the open file `fd`; the same run again replaces its files."""
+        if not damages:
+            return
+        self._files.make_directory(self.directory)
+        self._files.replace(self.directory / f"{run}.raw", _copies(fd, damages))
+        self._files.replace(self.directory / f"{run}.jsonl", _index(source, damages, now))
+
+    def take_back(self, run: str) -> None:
+        """Remove what a run set aside before it was cut short: the bytes are still in place."""
+        with disk_errors(self.directory):
+            for name in (f"{run}.jsonl", f"{run}.raw"):
+                with contextlib.suppress(FileNotFoundError):
+                    self._files.unlink(self.directory / name)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Everything in quarantine, oldest run first."""
+        return [
+            {**json.loads(line), "index": path.name}
+            for path in sorted(self.directory.glob("[!.]*.jsonl"))
+            for line in path.read_bytes().split(b"\n")
+            if line
+        ]
+
+    def count(self) -> int:
+        """How many pieces are in quarantine."""
+        return sum(path.read_bytes().count(b"\n") for path in self.directory.glob("[!.]*.jsonl"))
+
+
+def _copies(fd: int, damages: Iterable[Damage]) -> Iterator[bytes]:
+    for damage in damages:
+        for position in range(damage.start, damage.end, COPY_BYTES):
+            yield os.pread(fd, min(COPY_BYTES, damage.end - position), position)
+
+
+def _index(source: str, damages: Iterable[Damage], now: float) -> bytes:
+    lines = []
+    raw_offset = 0
+    for damage in damages:
+        length = damage.end - damage.start
+        record = {
+            "ts": now,
+            "file": source,
+            "offset": damage.start,
+            "bytes": length,
+            "reason": damage.reason,
+            "raw_offset": raw_offset,
+        }
+        lines.append(json.dumps(record).encode() + b"\n")
+        raw_offset += length
+    return b"".join(lines)
