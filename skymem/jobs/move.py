@@ -6,6 +6,7 @@ first, and the next run finishes (`jobs.recover`).
 """
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -64,8 +65,11 @@ def carry_out(
         _move(plan, shelf, reading, run=run, now=now, moving=moving, store=store)
         end = {"op": "end", "agent": plan.agent, "run": run, "job": plan.job}
         work.ledger().append([end], work.now())
-    catalog.catch_up(shelf.paths)
-    _remember_known(catalog, reading, plan)
+    try:
+        catalog.catch_up(shelf.paths)
+        _remember_known(catalog, reading, plan)
+    except sqlite3.Error as error:  # derived: the next run catches up
+        work.degrade(f"catalog: {error}")
     return run
 
 

@@ -1,7 +1,7 @@
 """Running jobs over agents: by hand, by schedule and from a saved plan alike (promise 3).
 
-For each agent, under its job lock: finish what was left, take over drains, then plan and apply until
-nothing is left to decide. One agent's failure is recorded and does not stop the next.
+For each agent, under its job lock: finish what was left, take over drains, then plan and apply
+until nothing is left to decide. One agent's failure is recorded and does not stop the next.
 """
 
 import sqlite3
@@ -208,15 +208,20 @@ def _prepare(work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, 
         outcome.recovered = recover(work, shelf, catalog)
         catalog.catch_up(shelf.paths)
     except sqlite3.Error as error:
-        work.degrade(f"catalog: {error}")
-        catalog.become_temporary()
-        outcome.recovered = recover(work, shelf, catalog)
-        catalog.catch_up(shelf.paths)
+        _do_without_file(work, shelf, catalog, error)
     flat = work.paths.flat_short_term
     if shelf.paths.name == DEFAULT_AGENT and flat.exists():
         shelf.swap.adopt(flat, run, work.now())
     for drain in shelf.drains.names():
         shelf.drains.look(drain, run, work.now())
+
+
+def _do_without_file(work: Workplace, shelf: Shelf, catalog: Catalog, error: sqlite3.Error) -> None:
+    """Go on with a catalog in memory: the file is damaged, or the disk has no room for it."""
+    work.degrade(f"catalog: {error}")
+    catalog.become_temporary(damaged=not isinstance(error, sqlite3.OperationalError))
+    recover(work, shelf, catalog)
+    catalog.catch_up(shelf.paths)
 
 
 def _until_done(
@@ -231,6 +236,11 @@ def _until_done(
             if edited == EDITED_TRIES or saved is not None:
                 raise
             recover(work, shelf, catalog)
+            continue
+        except sqlite3.Error as error:
+            if catalog.temporary:
+                raise
+            _do_without_file(work, shelf, catalog, error)
             continue
         outcome.add(plan)
         outcome.runs.append(run)

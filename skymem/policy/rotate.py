@@ -107,7 +107,7 @@ def _decisions(
             yield Decision("archive", columns.id(line), line, start, end, limit)
 
 
-def _repeated(keys: array[int]) -> Iterator[int]:
+def _repeated(keys: Iterable[int]) -> Iterator[int]:
     previous = -1
     for key in sorted(keys):
         if key == previous:

@@ -67,8 +67,11 @@ class TierCount(NamedTuple):
 class Catalog:
     """The catalog of a home. One process may write while others read."""
 
-    def __init__(self, database: sqlite3.Connection, line_bytes_max: int) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, line_bytes_max: int, path: Path | None = None
+    ) -> None:
         self._database = database
+        self._path = path
         self._line_bytes_max = line_bytes_max
 
     @classmethod
@@ -81,21 +84,29 @@ class Catalog:
         files.make_directory(paths.state)
         path = catalog_path(paths)
         try:
-            return cls(_connect(path), line_bytes_max)
+            return cls(_connect(path), line_bytes_max, path)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
             set_aside(path)
-            return cls(_connect(path), line_bytes_max)
+            return cls(_connect(path), line_bytes_max, path)
 
     @classmethod
     def in_memory(cls, line_bytes_max: int) -> "Catalog":
         """Make one for this process only: it starts empty and reads every tier once."""
         return cls(_prepared(sqlite3.connect(":memory:", isolation_level=None)), line_bytes_max)
 
-    def become_temporary(self) -> None:
-        """Go on without the file, in memory: it turned out damaged or the disk is full."""
+    @property
+    def temporary(self) -> bool:
+        """Whether it lives in memory, for this process only."""
+        return self._path is None
+
+    def become_temporary(self, *, damaged: bool) -> None:
+        """Go on without the file, in memory; a damaged file is set aside to be made anew."""
         self._database.close()
+        if damaged and self._path is not None:
+            set_aside(self._path)
+        self._path = None
         self._database = _prepared(sqlite3.connect(":memory:", isolation_level=None))
 
     def close(self) -> None:

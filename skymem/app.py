@@ -1,0 +1,255 @@
+"""The composition root: reads the clock and the environment, and wires the parts together.
+
+Everything above (the CLI, the Python API) calls this; nothing below reads the time or `os.environ`.
+"""
+
+import os
+import pwd
+import shutil
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from skymem.config.home_choice import HomeChoice, choose_home
+from skymem.errors import DiskError, HomeNotFoundError, NotAllowedError, StalePlanError
+from skymem.jobs import runner
+from skymem.jobs.detail import Outcome
+from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
+from skymem.model.rules import RetentionRules
+from skymem.policy.admit import check_agent_name
+from skymem.stores.files import Files, Modes, disk_errors
+from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
+from skymem.stores.lock import never_stopped
+from skymem.stores.shelf import Shelf
+from skymem.stores.status import StatusFiles
+
+PAUSE_SECONDS: Final = 0.005
+GROUP_BITS: Final = stat.S_IRWXG
+
+
+def now() -> float:
+    """Read the wall clock, epoch seconds: the only place that does."""
+    return time.time()  # noqa: TID251  (this is the place)
+
+
+def pause() -> None:
+    """Wait a little between two looks at a drain."""
+    time.sleep(PAUSE_SECONDS)
+
+
+@dataclass(slots=True)
+class Home:
+    """An opened home."""
+
+    paths: HomePaths
+    why: str
+    files: Files
+    rules: RetentionRules
+    stop: Callable[[], str] = never_stopped
+
+    def workplace(self) -> Workplace:
+        """What a job works with."""
+        return Workplace(self.paths, self.files, self.rules, now, pause, self.stop)
+
+    def shelf(self, agent: str) -> Shelf:
+        """The tiers of an agent whose name passed the gate."""
+        return Shelf(self.paths.agent(check_agent_name(agent)), self.files, self.rules, self.stop)
+
+    def status_files(self) -> StatusFiles:
+        """The home's status files."""
+        return StatusFiles(self.paths, self.files)
+
+    def agents(self, agent: str | None = None) -> list[str]:
+        """Whom a job is for: the one that was named, else everyone there is."""
+        if agent is not None:
+            return [check_agent_name(agent)]
+        found = set(self.workplace().agents())
+        if self.paths.flat_short_term.exists():
+            found.add(DEFAULT_AGENT)
+        return sorted(found)
+
+    def run_job(
+        self,
+        job: str,
+        *,
+        action: str | None = None,
+        agent: str | None = None,
+        dry_run: bool = False,
+        plans: Mapping[tuple[str, str], Any] | None = None,
+    ) -> tuple[dict[str, Any], list[Outcome]]:
+        """Run a job and record its result, as the CLI, the schedule and the Python API do.
+
+        Args:
+            job: `promote`, `rotate` or `memory_rotate_check`.
+            action: what the status file calls it; the job's own name when None.
+            agent: one agent, or everyone.
+            dry_run: plan only, record nothing.
+            plans: saved plans to apply.
+
+        Returns:
+            The job's detail (README, "What a run reports") and the outcomes behind it.
+        """
+        whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
+        detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
+        if not dry_run:
+            self.record(action or job, detail)
+        return detail, outcomes
+
+    def record(self, action: str, detail: dict[str, Any]) -> None:
+        """Write a result to the status files; a disk that refuses it is told in the result."""
+        try:
+            self.status_files().write_action(action, detail, now())
+        except DiskError as error:
+            # The job is done and its result must be told: it goes to stdout all the same.
+            detail["degraded"] = [*detail.get("degraded", []), f"status: {error}"]
+
+
+def open_home(
+    explicit: str | None = None,
+    *,
+    stop: Callable[[], str] = never_stopped,
+    become_owner: bool = False,
+    appending: bool = False,
+) -> Home:
+    """Find and open a home.
+
+    Args:
+        explicit: `--home`, or None to look where design §3 says.
+        stop: the stop flag of this process.
+        become_owner: drop from root to the home's owner, for a process of our own.
+        appending: the caller only appends: with `access: group` a member of the group may.
+
+    Raises:
+        HomeNotFoundError: there is none.
+        NotAllowedError: it belongs to another user.
+        ConfigurationError: `retention_rules.yaml` is not usable.
+    """
+    from skymem.config.rules_file import read_rules
+
+    choice = choose_home(explicit, os.environ, _current_directory(), os.geteuid())
+    paths = HomePaths(choice.path)
+    if not paths.rules.is_file():
+        raise HomeNotFoundError(f"{choice.path} ({choice.why})")
+    owner = _enter(choice, become_owner=become_owner, appending=appending)
+    rules = read_rules(paths.rules)
+    if not owner and rules.access != "group":
+        raise NotAllowedError(_not_owner(choice))
+    return Home(paths, choice.why, Files(_modes(rules, choice.path)), rules, stop)
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # it was removed under us
+        return Path("/")
+
+
+def _enter(choice: HomeChoice, *, become_owner: bool, appending: bool) -> bool:
+    """Become the home's owner where we may; returns whether we are (promise 9)."""
+    status = os.stat(choice.path)
+    uid = os.geteuid()
+    if uid == status.st_uid:
+        return True
+    if uid == 0 and become_owner:
+        _drop_to(status.st_uid, status.st_gid)
+        return True
+    member = status.st_gid in {os.getegid(), *os.getgroups()}
+    if appending and member and status.st_mode & GROUP_BITS:
+        return False
+    raise NotAllowedError(_not_owner(choice))
+
+
+def _not_owner(choice: HomeChoice) -> str:
+    owner = os.stat(choice.path).st_uid
+    return f"{choice.path} belongs to uid {owner}; run skymem as that user, or use another --home"
+
+
+def _drop_to(uid: int, gid: int) -> None:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        os.setgroups([gid])
+    else:
+        os.initgroups(entry.pw_name, gid)
+        os.environ["HOME"] = entry.pw_dir
+    os.setgid(gid)
+    os.setuid(uid)
+
+
+def _modes(rules: RetentionRules, home: Path) -> Modes:
+    if rules.access == "private":
+        return Modes()
+    return Modes(file=0o660, directory=0o2770, group=os.stat(home).st_gid)
+
+
+def init_home(path: Path) -> list[str]:
+    """Make a home: the two commented YAML files and the first agent's directory.
+
+    Never overwrites: what is there stays. Returns the names it made.
+
+    Raises:
+        DiskError: the place can't be written.
+    """
+    files = Files()
+    files.make_directory(path)
+    created: list[str] = []
+    for name in (RULES_FILE, SCHEDULE_FILE):
+        if not (path / name).exists():
+            files.replace(path / name, default_file(name))
+            created.append(name)
+    directory = HomePaths(path).agent(DEFAULT_AGENT).directory
+    if not directory.exists():
+        files.make_directory(directory)
+        created.append(str(directory.relative_to(path)))
+    return created
+
+
+def default_file(name: str) -> bytes:
+    """The shipped text of one of the two YAML files."""
+    shipped = resources.files("skymem") / "defaults" / name
+    if shipped.is_file():
+        return shipped.read_bytes()
+    # A checkout keeps them at its top level, where they also are the home's own.
+    return (Path(__file__).resolve().parent.parent / name).read_bytes()
+
+
+def save_plans(path: Path, outcomes: Sequence[Outcome], job: str) -> None:
+    """Save what a dry run decided; ids, places and numbers, never text (promise 6)."""
+    import json
+
+    plans = [plan.to_json() for outcome in outcomes for plan in outcome.plans]
+    document = {"skymem_plan": 1, "job": job, "made": now(), "plans": plans}
+    Files().replace(path, json.dumps(document).encode() + b"\n")
+
+
+def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
+    """Read a saved plan: the job and its plans by (job, agent).
+
+    Raises:
+        StalePlanError: the file is not a plan of this version.
+        DiskError: it can't be read.
+    """
+    import json
+
+    from skymem.model.plan import Plan
+
+    with disk_errors(path):
+        data = path.read_bytes()
+    try:
+        document = json.loads(data)
+        plans = [Plan.from_json(value) for value in document["plans"]]
+        job = str(document["job"])
+        if document["skymem_plan"] != 1 or {plan.job for plan in plans} - set(runner.JOBS):
+            raise ValueError
+    except (ValueError, KeyError, TypeError):
+        raise StalePlanError(f"{path} is not a plan this version wrote") from None
+    return job, {(plan.job, check_agent_name(plan.agent)): plan for plan in plans}
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes this process may still write on the disk of `path`."""
+    return shutil.disk_usage(path).free

@@ -1,0 +1,51 @@
+"""Which home: the same answer for the CLI, the daemon and the Python API (design §3)."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+RULES_FILE: Final = "retention_rules.yaml"
+OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+class HomeChoice(NamedTuple):
+    """A home and why it is the one."""
+
+    path: Path
+    why: str
+
+
+def choose_home(
+    explicit: str | None, environ: Mapping[str, str], directory: Path, uid: int
+) -> HomeChoice:
+    """Choose: what was asked for, `$SKYMEM_HOME`, a trusted current directory, the XDG one."""
+    if explicit:
+        return HomeChoice(Path(explicit).expanduser().absolute(), "--home")
+    if named := environ.get("SKYMEM_HOME"):
+        return HomeChoice(Path(named).expanduser().absolute(), "$SKYMEM_HOME")
+    doubt = ""
+    if (directory / RULES_FILE).is_file():
+        doubt = _doubt(directory, uid)
+        if not doubt:
+            return HomeChoice(directory, f"the current directory holds {RULES_FILE}")
+        doubt = f"; the current directory holds {RULES_FILE}, but {doubt}"
+    return HomeChoice(data_directory(environ), "the XDG data directory" + doubt)
+
+
+def data_directory(environ: Mapping[str, str]) -> Path:
+    """Where a person's own home lies: `$XDG_DATA_HOME/skymem`."""
+    base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "share")
+    return Path(base).expanduser().absolute() / "skymem"
+
+
+def _doubt(directory: Path, uid: int) -> str:
+    """Say why a directory someone else may write is not trusted; "" when it is."""
+    for path in (directory, directory / RULES_FILE):
+        status = os.stat(path)
+        if status.st_uid not in (uid, 0):
+            return f"{path} belongs to another user"
+        if status.st_mode & OTHERS_WRITE:
+            return f"others can write {path}"
+    return ""
