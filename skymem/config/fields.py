@@ -68,7 +68,7 @@ def number(pair: Pair, key: Key, complaints: Complaints) -> float | None:
         complaints.at(found, _not_a_number(found, key))
         return None
     if not math.isfinite(value):
-        complaints.at(found, f"{key.name}: {found.text} is not a finite number")
+        complaints.at(found, f"{key.name}: {_bare(found)} is not a finite number")
         return None
     return value if _within(value, found, key, complaints) else None
 
@@ -79,8 +79,7 @@ def whole(pair: Pair, key: Key, complaints: Complaints) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int):
-        text = pair.value.text if isinstance(pair.value, Scalar) else value
-        complaints.at(pair.value, f"{key.name}: {text} is not a whole number")
+        complaints.at(pair.value, f"{key.name}: {_bare(pair.value)} is not a whole number")
         return None
     return value
 
@@ -149,6 +148,11 @@ def _wrong_shape(node: Node, key: Key, complaints: Complaints) -> None:
     complaints.at(node, f"{key.name} must be a {key.kind}, not {shape} (such as {key.example})")
 
 
+def _bare(node: Node) -> str:
+    """A number as it was written, cut when it is longer than anyone would read."""
+    return shown(node.text)[1:-1] if isinstance(node, Scalar) else ""
+
+
 def _not_a_number(found: Scalar, key: Key) -> str:
     complaint = f"{key.name}: {shown(found.text)} is not a {key.kind}"
     if isinstance(found.value, str):
@@ -162,5 +166,5 @@ def _within(value: float, found: Scalar, key: Key, complaints: Complaints) -> bo
     if not key.most or key.least <= value <= key.most:
         return True
     bounds = f"{key.in_unit(key.least)} to {key.in_unit(key.most)}"
-    complaints.at(found, f"{key.name}: {found.text} is not in {bounds}")
+    complaints.at(found, f"{key.name}: {_bare(found)} is not in {bounds}")
     return False

@@ -231,10 +231,10 @@ def unknown_key(file: str, level: str, name: str) -> str:
     if elsewhere:
         return f"{shown(name)} does not belong here (it goes {place_of(elsewhere[0])})"
     known = names_at(file, level)
-    near = _nearest(name, known)
+    near = nearest(name, known)
     if near is not None:
         return f'unknown key {shown(name)} (did you mean "{near}"?)'
-    far = _nearest(name, tuple(key.name for key in KEYS if key.file == file))
+    far = nearest(name, tuple(key.name for key in KEYS if key.file == file))
     if far is not None:
         place = place_of(next(k for k in KEYS if k.name == far and k.file == file))
         return f'unknown key {shown(name)} (did you mean "{far}", which goes {place}?)'
@@ -256,7 +256,7 @@ def explain(key: str) -> Key:
     for row in KEYS:
         if row.name == wanted:
             return row
-    near = _nearest(wanted, tuple(row.dotted for row in KEYS)) or _nearest(
+    near = nearest(wanted, tuple(row.dotted for row in KEYS)) or nearest(
         wanted, tuple(row.name for row in KEYS)
     )
     remedy = f'did you mean "{near}"?' if near else "all keys: " + ", ".join(k.dotted for k in KEYS)
@@ -276,7 +276,8 @@ def reference_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+def nearest(name: str, known: tuple[str, ...]) -> str | None:
+    """The known word that was probably meant, if one is near enough."""
     meant = _OTHER_NAMES.get(name)
     if meant in known:
         return meant

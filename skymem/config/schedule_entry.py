@@ -14,6 +14,7 @@ from skymem.config.keys import (
     TRIGGERS,
     Key,
     key_at,
+    nearest,
 )
 from skymem.config.problems import Complaints, shown
 from skymem.config.units import parse_duration
@@ -99,7 +100,8 @@ def _read_job(reading: EntryReading, *, enabled: bool) -> str | None:
     if found is None:
         return None
     if found.text not in KNOWN_JOBS:
-        remedy = f"jobs: {', '.join(KNOWN_JOBS)}"
+        near = nearest(found.text, KNOWN_JOBS)
+        remedy = f'did you mean "{near}"?' if near else f"jobs: {', '.join(KNOWN_JOBS)}"
         message = f"job: {shown(found.text)} is no job ({remedy})"
         if not known:
             message = f"{shown(found.text)} is no job, so the entry needs job: as well ({remedy})"
