@@ -1,0 +1,87 @@
+"""The daemon's sign of life, `status/sky_heartbeat.json` (row D5)."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from skymem.daemon.journal import Journal
+from skymem.errors import SkymemError
+from skymem.stores.status import SCHEMA_VERSION, StatusFiles
+
+
+class Heart:
+    """Writes the heartbeat, from any thread, one at a time.
+
+    A status directory that can't be written is an error in the log, once, and never stops the
+    daemon or a job (promise 8).
+    """
+
+    def __init__(
+        self,
+        status: StatusFiles,
+        journal: Journal,
+        clock: Callable[[], float],
+        *,
+        version: str,
+        interval_seconds: float | None,
+    ) -> None:
+        self._status = status
+        self._journal = journal
+        self._clock = clock
+        self._version = version
+        self._interval_seconds = interval_seconds
+        self._started = clock()
+        self._lock = threading.Lock()
+        self._seq = 0
+        self._last_error = ""
+
+    def beat(
+        self, state: str, *, next_runs: Mapping[str, float], running: Mapping[str, float]
+    ) -> str:
+        """Write one beat; returns "" or why it could not be written.
+
+        Args:
+            state: `running`, `stopping` or `stopped`.
+            next_runs: epoch seconds, by entry name.
+            running: since when, in epoch seconds, by entry name.
+        """
+        with self._lock:
+            self._seq += 1
+            beat = {
+                "ts": self._clock(),
+                "pid": os.getpid(),
+                "state": state,
+                "started": self._started,
+                "version": self._version,
+                "seq": self._seq,
+                "interval_seconds": self._interval_seconds,
+                "next_runs": dict(next_runs),
+                "running": [{"name": name, "since": since} for name, since in running.items()],
+                "rss_bytes": rss_bytes(),
+                "schema_version": SCHEMA_VERSION,
+            }
+            error = self._write(beat)
+            if error and error != self._last_error:
+                self._journal.error("can't write the heartbeat", error=error)
+            self._last_error = error
+        return error
+
+    def _write(self, beat: Mapping[str, object]) -> str:
+        try:
+            self._status.write_heartbeat(beat)
+        except SkymemError as error:
+            return str(error)
+        return ""
+
+
+PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+
+
+def rss_bytes() -> int | None:
+    """Memory this process holds now; None where the kernel does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[1]) * PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,248 @@
+"""The daemon: schedules, watches, times out, reports (`skymem run`, rows D2 and D5).
+
+It is light: each run is a child process (design §5). Signals set flags (hazards C10, C11, F8), and
+the main thread looks after the thread that keeps the time (C13).
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from skymem.daemon.heart import Heart
+from skymem.daemon.journal import Journal, iso_time
+from skymem.daemon.runner import Runner, RunResult
+from skymem.daemon.runs import RunBook, RunRecord
+from skymem.daemon.stop import Stop
+from skymem.daemon.timing import HEARTBEAT, FirstRun, Timer, due_time, first_runs
+from skymem.errors import BusyError, DaemonRunningError, DiskError, InterruptedRunError
+from skymem.model.schedule import Every, Schedule, ScheduleEntry
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+from skymem.stores.lock import held
+from skymem.stores.status import StatusFiles
+
+IDLE_SECONDS: Final = 2.0
+"""How often the main thread looks whether the scheduler lives; signals wake it at once."""
+
+LOCK_SECONDS: Final = 0.5
+"""`status` and `check` look at the lock for an instant: that is no second daemon."""
+
+SCHEDULER_DIED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the daemon is given; it reads neither environment, configuration nor clock itself."""
+
+    paths: HomePaths
+    files: Files
+    schedule: Schedule
+    clock: Callable[[], float]
+    command: Sequence[str]
+    """Starts the CLI on this home; a run of entry N is `command` + `trigger N --scheduled`."""
+
+    version: str = ""
+    stop: Stop = field(default_factory=Stop)
+
+
+def serve(setting: Setting, *, catch_up: bool = True) -> int:
+    """Keep the home until a signal, and return the exit code: 0 after SIGTERM or SIGINT.
+
+    Call it on the main thread. Without `catch_up`, runs missed while no daemon was up wait for
+    their next regular time and are recorded as missed.
+
+    Raises:
+        DaemonRunningError: another daemon keeps this home.
+        DiskError: the home has no place for the lock.
+    """
+    with setting.stop, _only_daemon(setting.paths, setting.files):
+        return Service(setting).keep(catch_up=catch_up)
+
+
+def serve_once(setting: Setting) -> list[RunResult]:
+    """Run every enabled entry once, one after the other, in the order of the schedule.
+
+    `exit_code_of` turns the results into what `skymem run --once` ends with.
+
+    Raises:
+        DaemonRunningError: a daemon keeps this home and runs them anyway.
+        InterruptedRunError: a signal came; the run in hand was finished first.
+        DiskError: the home has no place for the lock.
+    """
+    with setting.stop, _only_daemon(setting.paths, setting.files):
+        return Service(setting).once()
+
+
+def exit_code_of(results: Sequence[RunResult]) -> int:
+    """The exit code of the first run that failed, 0 if none did."""
+    return next((result.exit_code or 1 for result in results if not result.ok), 0)
+
+
+@contextlib.contextmanager
+def _only_daemon(paths: HomePaths, files: Files) -> Iterator[None]:
+    files.make_directory(paths.run)
+    with contextlib.ExitStack() as stack:
+        try:
+            lock = held(paths.daemon_lock, "skymem run", deadline_seconds=LOCK_SECONDS)
+            stack.enter_context(lock)
+        except BusyError as error:
+            raise DaemonRunningError(error.args[1]) from None
+        yield
+
+
+class Service:
+    """The parts of a daemon, put together for one home whose daemon lock is held."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._clock = setting.clock
+        self._schedule = setting.schedule
+        self._root = setting.paths.root
+        self._stop = setting.stop
+        self._journal = Journal(setting.clock)
+        status = StatusFiles(setting.paths, setting.files)
+        self._heart = Heart(
+            status,
+            self._journal,
+            setting.clock,
+            version=setting.version,
+            interval_seconds=_heartbeat_seconds(setting.schedule),
+        )
+        self._book = RunBook(
+            setting.paths,
+            setting.files,
+            lambda error: self._journal.error("can't write the record of runs", error=error),
+        )
+        self._runner = Runner(
+            setting.command,
+            book=self._book,
+            status=status,
+            journal=self._journal,
+            clock=setting.clock,
+            stop=setting.stop,
+        )
+        self._timer: Timer | None = None
+
+    # -- the daemon -----------------------------------------------------------------------------
+
+    def keep(self, *, catch_up: bool) -> int:
+        """Run the schedule until a signal; returns the exit code."""
+        timer = self._timer = self._make_timer(catch_up=catch_up)
+        self._banner(timer)
+        self._beat()
+        timer.start()
+        code = self._watch(timer)
+        timer.halt()
+        self._journal.info("daemon stopping", on=self._stop.name)
+        self._beat()
+        while self._runner.running():
+            self._stop.sleep(IDLE_SECONDS)
+        timer.close()
+        self._beat("stopped")
+        self._journal.info("daemon stopped", exit_code=code)
+        return code
+
+    def _make_timer(self, *, catch_up: bool) -> Timer:
+        now = self._clock()
+        enabled = [entry for entry in self._schedule.entries if entry.enabled]
+        self._book.see([entry.name for entry in enabled], now)
+        timer = Timer(
+            self._schedule.timezone,
+            workers=len(enabled),
+            on_skip=self._skipped,
+            complain=partial(self._journal.trace, "the scheduler complains"),
+        )
+        for first in first_runs(self._schedule, self._book.snapshot(), now, catch_up=catch_up):
+            self._note_late(first, now, catch_up=catch_up)
+            timer.add(first.entry, partial(self._due, first.entry), first.at)
+        for entry in enabled:
+            if entry.job == HEARTBEAT:
+                # One is written at start, so that the next is a whole interval away.
+                at = due_time(entry, RunRecord(now), self._schedule.timezone, now)
+                timer.add(entry, self._beat, at)
+        return timer
+
+    def _note_late(self, first: FirstRun, now: float, *, catch_up: bool) -> None:
+        if not first.late:
+            return
+        if catch_up:
+            self._book.caught_up(first.entry.name)
+        else:
+            self._book.missed(first.entry.name, first.due, now)
+        what = "catching up a run" if catch_up else "a run was missed"
+        self._journal.info(what, name=first.entry.name, was_due=iso_time(first.due))
+
+    def _banner(self, timer: Timer) -> None:
+        due = timer.next_runs()
+        self._journal.info("daemon started", home=self._root, timezone=self._schedule.timezone)
+        for entry in self._schedule.entries:
+            at = due.get(entry.name)
+            when = iso_time(at) if at is not None else "never, it is not enabled"
+            self._journal.info("entry", name=entry.name, job=entry.job, next_run=when)
+
+    def _watch(self, timer: Timer) -> int:
+        while not self._stop.asked():
+            self._stop.sleep(IDLE_SECONDS)
+            if not self._stop.asked() and not timer.alive():
+                self._journal.error("the scheduler's thread died")
+                self._stop.begin("the death of the scheduler")
+                return SCHEDULER_DIED
+        return 0
+
+    # -- called on the scheduler's threads --------------------------------------------------------
+
+    def _due(self, entry: ScheduleEntry) -> None:
+        if not self._stop.asked():
+            self._runner.carry_out(entry, self._changed)
+
+    def _skipped(self, name: str) -> None:
+        self._book.skipped(name)
+        since = self._runner.running().get(name)
+        self._journal.error(
+            "run skipped: still running", name=name, since=iso_time(since) if since else None
+        )
+
+    def _changed(self) -> None:
+        self._beat()
+        self._stop.wake()
+
+    def _beat(self, state: str = "") -> str:
+        return self._heart.beat(
+            state or ("stopping" if self._stop.asked() else "running"),
+            next_runs=self._timer.next_runs() if self._timer else {},
+            running=self._runner.running(),
+        )
+
+    # -- run --once -------------------------------------------------------------------------------
+
+    def once(self) -> list[RunResult]:
+        """Run every enabled entry, in order."""
+        enabled = [entry for entry in self._schedule.entries if entry.enabled]
+        self._book.see([entry.name for entry in enabled], self._clock())
+        self._beat()
+        results: list[RunResult] = []
+        for entry in enabled:
+            if self._stop.asked():
+                break
+            results.append(self._run_now(entry))
+        self._beat("stopped")
+        if self._stop.asked():
+            raise InterruptedRunError(self._stop.name)
+        return results
+
+    def _run_now(self, entry: ScheduleEntry) -> RunResult:
+        if entry.job != HEARTBEAT:
+            return self._runner.carry_out(entry, self._beat)
+        error = self._beat()
+        detail = {"ok": False, "error": error} if error else {"ok": True}
+        code = DiskError.exit_code if error else 0
+        return RunResult(entry.name, entry.job, code, not error, detail)
+
+
+def _heartbeat_seconds(schedule: Schedule) -> float | None:
+    """The shortest time between two beats, by which a reader tells a dead daemon; None: unknown."""
+    triggers = [
+        entry.trigger for entry in schedule.entries if entry.enabled and entry.job == HEARTBEAT
+    ]
+    return min((each.seconds for each in triggers if isinstance(each, Every)), default=None)

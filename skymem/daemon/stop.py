@@ -1,0 +1,80 @@
+"""How the daemon is asked to end: signals set flags, everything else looks at them.
+
+The first SIGTERM or SIGINT lets the runs in hand finish, within `GRACE_SECONDS`; the second ends
+them at once (hazards C10 and F8).
+"""
+
+import contextlib
+import math
+import os
+import select
+import signal
+import time
+from types import FrameType, TracebackType
+from typing import Any, Final, Self
+
+GRACE_SECONDS: Final = 60.0
+"""How long a run in hand may go on after the first signal; systemd's own limit is 90 s."""
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stop:
+    """The flags, and the main thread's sleep that a signal or `wake` cuts short.
+
+    A context manager for the main thread: it puts the handlers in place and takes them away. Flags
+    are plain attributes, written by one assignment: a handler must not touch a lock.
+    """
+
+    def __init__(self, *, grace_seconds: float = GRACE_SECONDS) -> None:
+        self.name = ""
+        """What asked to stop, "" while nothing did."""
+
+        self.terminate_at = math.inf
+        """When children still running are sent SIGTERM, on the monotonic clock."""
+
+        self._grace_seconds = grace_seconds
+        self._read_end = self._write_end = -1
+        self._previous: dict[signal.Signals, Any] = {}
+        self._previous_wakeup = -1
+
+    def __enter__(self) -> Self:
+        self._read_end, self._write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._previous_wakeup = signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
+        self._previous = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._previous_wakeup)
+        os.close(self._read_end)
+        os.close(self._write_end)
+
+    def begin(self, name: str) -> None:
+        """Ask to stop, as the first signal does; asked again, end the children now."""
+        now = time.monotonic()
+        self.terminate_at = now if self.name else now + self._grace_seconds
+        self.name = self.name or name
+
+    def asked(self) -> bool:
+        """Whether anything asked to stop."""
+        return bool(self.name)
+
+    def wake(self) -> None:
+        """End the main thread's sleep; from any thread."""
+        with contextlib.suppress(BlockingIOError):  # a full pipe wakes it just as well
+            os.write(self._write_end, b"\0")
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep until a signal, `wake`, or for `seconds`."""
+        if select.select([self._read_end], [], [], seconds)[0]:
+            os.read(self._read_end, 4096)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.begin(signal.Signals(number).name)

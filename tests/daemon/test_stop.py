@@ -1,0 +1,70 @@
+"""Signals: the first lets the run in hand finish, the second ends it (hazards C10, C11, F8)."""
+
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_signal_finishes_the_run_in_hand_and_starts_no_other(
+    number: signal.Signals, daemon: Any, remember_runs: Callable[..., None]
+) -> None:
+    remember_runs(sleep_1=1e6, told=9.5)
+    up = daemon({"name": "sleep_1"}, {"name": "told", "seconds": 10})
+    up.wait_for(lambda: up.noted("start sleep_1"))
+    up.signal(number)
+    up.wait_for(lambda: up.heartbeat()["state"] == "stopping")
+    code, log = up.end()
+    assert code == 0
+    assert up.noted("end sleep_1")
+    assert up.record("sleep_1")["last_exit_code"] == 0
+    assert not up.noted("start told"), "it fell due a second later"
+    assert up.heartbeat()["state"] == "stopped"
+    assert "Traceback" not in log
+
+
+def test_the_second_signal_does_not_wait(daemon: Any, remember_runs: Callable[..., None]) -> None:
+    remember_runs(sleep_60=1e6)
+    up = daemon({"name": "sleep_60"})
+    up.wait_for(lambda: up.noted("start"))
+    up.signal(signal.SIGTERM)
+    asked = time.monotonic()
+    code, _ = up.end_now()
+    assert code == 0
+    assert time.monotonic() - asked < 2
+    record = up.record("sleep_60")
+    assert record["last_error"] == "stopped with the daemon; killed by SIGTERM"
+    assert record["consecutive_failures"] == 0, "the job is not to blame"
+
+
+def test_a_signal_at_the_instant_a_job_is_due_leaves_no_traceback(daemon: Any) -> None:
+    entries = [{"name": f"exit_0{number}", "seconds": 0.05} for number in range(3)]
+    for wait in (0.05, 0.1, 0.15, 0.2):
+        up = daemon(*entries)
+        up.started()
+        time.sleep(wait)
+        code, log = up.stop()
+        assert code == 0
+        assert "Traceback" not in log
+        assert "complain" not in log
+
+
+def test_an_idle_daemon_ends_at_once(daemon: Any) -> None:
+    up = daemon({"name": "told"})
+    up.started()
+    asked = time.monotonic()
+    assert up.stop()[0] == 0
+    assert time.monotonic() - asked < 2
+
+
+def test_once_finishes_the_run_in_hand_and_ends_interrupted(daemon: Any) -> None:
+    up = daemon({"name": "sleep_1"}, {"name": "told"}, verb="once")
+    up.wait_for(lambda: up.noted("start"))
+    up.signal(signal.SIGINT)
+    code, log = up.end()
+    assert code == 130
+    assert [line.split()[0] for line in up.log()] == ["start", "end"]
+    assert "stopped by SIGINT" in log
