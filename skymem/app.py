@@ -14,8 +14,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.config.home_choice import HomeChoice, choose_home
-from skymem.errors import DiskError, HomeNotFoundError, NotAllowedError, StalePlanError
+from skymem.config.home_choice import HomeChoice, choose_home, data_directory
+from skymem.errors import (
+    DiskError,
+    HomeNotFoundError,
+    NotAllowedError,
+    StalePlanError,
+    UnknownMemoryError,
+)
 from skymem.jobs import runner
 from skymem.jobs.detail import Outcome
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
@@ -24,7 +30,7 @@ from skymem.policy.admit import check_agent_name
 from skymem.stores.files import Files, Modes, disk_errors
 from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
 from skymem.stores.lock import never_stopped
-from skymem.stores.shelf import Shelf
+from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.status import StatusFiles
 
 PAUSE_SECONDS: Final = 0.005
@@ -34,6 +40,11 @@ GROUP_BITS: Final = stat.S_IRWXG
 def now() -> float:
     """Read the wall clock, epoch seconds: the only place that does."""
     return time.time()  # noqa: TID251  (this is the place)
+
+
+def agent_from_environment() -> str:
+    """The agent a process is bound to when nobody names one."""
+    return os.environ.get("SKYMEM_AGENT") or DEFAULT_AGENT
 
 
 def pause() -> None:
@@ -50,6 +61,8 @@ class Home:
     files: Files
     rules: RetentionRules
     stop: Callable[[], str] = never_stopped
+    owned: bool = True
+    """Whether this process runs as the home's owner; else it may append only."""
 
     def workplace(self) -> Workplace:
         """What a job works with."""
@@ -62,6 +75,39 @@ class Home:
     def status_files(self) -> StatusFiles:
         """The home's status files."""
         return StatusFiles(self.paths, self.files)
+
+    def remember(self, agent: str, lines: Sequence[bytes]) -> None:
+        """Append admitted lines to an agent's short-term; returns once they are on disk.
+
+        Raises:
+            AgentNameError: the name is not allowed.
+            NotAllowedError: only the home's owner may make the files of a new agent.
+            DiskError: full, read-only or broken disk; none of the lines stays.
+        """
+        shelf = self.shelf(agent)
+        if self.owned:
+            shelf.ensure()
+        elif not shelf.paths.short_term.exists():
+            raise NotAllowedError(
+                f"agent {agent} has no short-term file yet; the home's owner makes it with: "
+                f"skymem --agent {agent} remember TEXT"
+            )
+        shelf.append(lines)
+
+    def find(self, agent: str, name: str) -> Kept:
+        """Find one memory by its id or the first letters of it.
+
+        Raises:
+            UnknownMemoryError: there is none, or several begin like this.
+        """
+        with self.workplace().catalog() as catalog:
+            found = self.shelf(agent).find(name, catalog)
+        if not found:
+            raise UnknownMemoryError(f"{name} (agent {agent})")
+        if len(found) > 1:
+            ids = ", ".join(kept.id for kept in found[:5])
+            raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
+        return found[0]
 
     def agents(self, agent: str | None = None) -> list[str]:
         """Whom a job is for: the one that was named, else everyone there is."""
@@ -130,15 +176,13 @@ def open_home(
     """
     from skymem.config.rules_file import read_rules
 
-    choice = choose_home(explicit, os.environ, _current_directory(), os.geteuid())
+    choice = locate_home(explicit)
     paths = HomePaths(choice.path)
-    if not paths.rules.is_file():
-        raise HomeNotFoundError(f"{choice.path} ({choice.why})")
     owner = _enter(choice, become_owner=become_owner, appending=appending)
     rules = read_rules(paths.rules)
     if not owner and rules.access != "group":
         raise NotAllowedError(_not_owner(choice))
-    return Home(paths, choice.why, Files(_modes(rules, choice.path)), rules, stop)
+    return Home(paths, choice.why, Files(_modes(rules, choice.path)), rules, stop, owner)
 
 
 def _current_directory() -> Path:
@@ -186,7 +230,26 @@ def _modes(rules: RetentionRules, home: Path) -> Modes:
     return Modes(file=0o660, directory=0o2770, group=os.stat(home).st_gid)
 
 
-def init_home(path: Path) -> list[str]:
+def locate_home(explicit: str | None = None) -> HomeChoice:
+    """Find a home without opening it.
+
+    Raises:
+        HomeNotFoundError: there is none.
+    """
+    choice = choose_home(explicit, os.environ, _current_directory(), os.geteuid())
+    if not (choice.path / RULES_FILE).is_file():
+        raise HomeNotFoundError(f"{choice.path} ({choice.why})")
+    return choice
+
+
+def home_to_make(explicit: str | None) -> Path:
+    """Where `skymem init` without a path makes a home: where the CLI will look for it."""
+    if explicit or os.environ.get("SKYMEM_HOME"):
+        return choose_home(explicit, os.environ, Path("/"), os.geteuid()).path
+    return data_directory(os.environ)
+
+
+def init_home(path: Path, *, dry_run: bool = False) -> list[str]:
     """Make a home: the two commented YAML files and the first agent's directory.
 
     Never overwrites: what is there stays. Returns the names it made.
@@ -195,16 +258,14 @@ def init_home(path: Path) -> list[str]:
         DiskError: the place can't be written.
     """
     files = Files()
-    files.make_directory(path)
-    created: list[str] = []
-    for name in (RULES_FILE, SCHEDULE_FILE):
-        if not (path / name).exists():
-            files.replace(path / name, default_file(name))
-            created.append(name)
+    missing = [name for name in (RULES_FILE, SCHEDULE_FILE) if not (path / name).exists()]
     directory = HomePaths(path).agent(DEFAULT_AGENT).directory
-    if not directory.exists():
+    created = [*missing, *([] if directory.exists() else [str(directory.relative_to(path))])]
+    if not dry_run:
+        files.make_directory(path)
+        for name in missing:
+            files.replace(path / name, default_file(name))
         files.make_directory(directory)
-        created.append(str(directory.relative_to(path)))
     return created
 
 

@@ -143,7 +143,9 @@ def _parse_slowly(raw: bytes) -> dict[str, Any]:
             parse_float=_refuse_infinite,
         )
     except JSONDecodeError as error:
-        raise LineDamage(f"not JSON: {error.msg} at character {error.pos}") from None
+        raise LineDamage(
+            f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos}"
+        ) from None
     except RecursionError:
         raise LineDamage("nested too deep") from None
     except LineDamage:

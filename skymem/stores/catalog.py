@@ -27,7 +27,8 @@ BUSY_MS: Final = 30_000
 _SCHEMA: Final = """
 CREATE TABLE files (
     file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
-    mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, UNIQUE (agent, name));
+    mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, oldest_us INTEGER,
+    UNIQUE (agent, name));
 CREATE TABLE memories (
     agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER, time_us INTEGER,
     PRIMARY KEY (agent, id)) WITHOUT ROWID;
@@ -172,7 +173,7 @@ class Catalog:
 
     def _file(self, agent: str, tier: str, name: str) -> int:
         self._database.execute(
-            "INSERT OR IGNORE INTO files VALUES (NULL, ?, ?, ?, 0, 0, 0, x'', 0, 0)",
+            "INSERT OR IGNORE INTO files VALUES (NULL, ?, ?, ?, 0, 0, 0, x'', 0, 0, NULL)",
             (agent, tier, name),
         )
         query = "SELECT file FROM files WHERE agent = ? AND name = ?"
@@ -180,16 +181,20 @@ class Catalog:
 
     def _insert(self, agent: str, file: int, entries: Iterable[Entry | Damage]) -> None:
         damaged = 0
+        oldest: int | None = None
         before = self._database.total_changes
 
         def rows() -> Iterator[tuple[Any, ...]]:
-            nonlocal damaged
+            nonlocal damaged, oldest
             for entry in entries:
                 if isinstance(entry, Damage):
                     damaged += 1
                     continue
                 name = entry.memory.source_id or entry.digest.hex()
-                place = (file, entry.start, entry.end, entry.memory.time_us)
+                time_us = entry.memory.time_us
+                if time_us is not None and (oldest is None or time_us < oldest):
+                    oldest = time_us
+                place = (file, entry.start, entry.end, time_us)
                 yield (agent, name, entry.digest, *place)
 
         self._database.executemany(
@@ -197,8 +202,9 @@ class Catalog:
         )
         added = self._database.total_changes - before
         self._database.execute(
-            "UPDATE files SET memories = memories + ?, damaged = damaged + ? WHERE file = ?",
-            (added, damaged, file),
+            "UPDATE files SET memories = memories + ?, damaged = damaged + ?, "
+            "oldest_us = MIN(COALESCE(oldest_us, ?), COALESCE(?, oldest_us)) WHERE file = ?",
+            (added, damaged, oldest, oldest, file),
         )
 
     # -- asking ---------------------------------------------------------------------------------
@@ -207,6 +213,12 @@ class Catalog:
         """How much each file of the agent's tiers holds."""
         query = "SELECT tier, name, memories, damaged FROM files WHERE agent = ? ORDER BY name"
         return [TierCount(*row) for row in self._database.execute(query, (agent,))]
+
+    def oldest_us(self, agent: str, tier: str) -> int | None:
+        """When the oldest memory of a tier happened, microseconds since the epoch."""
+        query = "SELECT MIN(oldest_us) FROM files WHERE agent = ? AND tier = ?"
+        found = self._database.execute(query, (agent, tier)).fetchone()[0]
+        return None if found is None else int(found)
 
     def find(self, agent: str, ids: Sequence[str]) -> dict[str, Found]:
         """Find which of these ids long-term or an archive has."""

@@ -71,8 +71,11 @@ class Shelf:
 
     def ensure(self) -> None:
         """Make the agent's directory, so that a plain `echo >>` finds where to write."""
-        if self.paths.directory.is_symlink():
-            raise NotAllowedError(f"agent directory {self.paths.directory} is a symbolic link")
+        for path in (self.paths.directory.parent, self.paths.directory):
+            if path.is_symlink():
+                raise NotAllowedError(
+                    f"{path} is a symbolic link; put a real directory there, or a bind mount"
+                )
         self.files.make_directory(self.paths.directory)
 
     def short_entries(self) -> Iterator[Entry | Damage]:

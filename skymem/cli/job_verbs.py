@@ -1,0 +1,152 @@
+"""Verbs that run a job: promote, rotate, trigger, apply."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from skymem.cli import render
+from skymem.cli.options import DryRun, Globals, Json, PlanFile, globals_of, stop_flag
+
+if TYPE_CHECKING:
+    from skymem.jobs.detail import Outcome
+
+SHOWN_DECISIONS = 20
+
+
+def promote(
+    context: typer.Context, dry_run: DryRun = False, plan: PlanFile = None, as_json: Json = False
+) -> None:
+    """Move what is worth it to long-term.
+
+    Example: skymem promote --dry-run
+    """
+    _run(globals_of(context), "promote", dry_run=dry_run, plan=plan, as_json=as_json)
+
+
+def rotate(
+    context: typer.Context, dry_run: DryRun = False, plan: PlanFile = None, as_json: Json = False
+) -> None:
+    """Move the oldest lines to an archive.
+
+    Example: skymem rotate --dry-run
+    """
+    _run(globals_of(context), "rotate", dry_run=dry_run, plan=plan, as_json=as_json)
+
+
+def trigger(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="An entry of schedule.yaml.")],
+    dry_run: DryRun = False,
+    plan: PlanFile = None,
+    as_json: Json = False,
+    scheduled: Annotated[bool, typer.Option("--scheduled", hidden=True)] = False,
+) -> None:
+    """Run a scheduled entry now, by its name.
+
+    Example: skymem trigger memory_rotate_check
+    """
+    from skymem.config.schedule_file import read_schedule
+    from skymem.errors import UsageError
+    from skymem.jobs.runner import COMBINED, JOBS
+
+    spoken = globals_of(context)
+    entries = {entry.name: entry for entry in read_schedule(spoken.open().paths.schedule).entries}
+    if name not in entries:
+        raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
+    job = entries[name].job
+    if job not in (*JOBS, COMBINED):
+        raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
+    as_json = as_json or scheduled  # the daemon reads the result from stdout
+    _run(spoken, job, action=name, dry_run=dry_run, plan=plan, as_json=as_json)
+
+
+def apply(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A plan that --plan saved.")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Carry out a saved plan, if it still fits.
+
+    Example: skymem promote --plan p.json && skymem apply p.json
+    """
+    from skymem.app import load_plans
+    from skymem.jobs.runner import exit_code
+
+    stop_flag.listen()
+    job, plans = load_plans(file)
+    home = globals_of(context).open()
+    if dry_run:
+        shown = [(saved.job, saved.agent, saved.decisions) for saved in plans.values()]
+        for saved_job, agent, decisions in shown:
+            _decisions(saved_job, agent, decisions)
+        return
+    detail, outcomes = home.run_job(job, plans=plans)
+    _tell(detail, outcomes, as_json=as_json)
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _run(
+    spoken: Globals,
+    job: str,
+    *,
+    dry_run: bool,
+    plan: Path | None,
+    as_json: bool,
+    action: str | None = None,
+) -> None:
+    from skymem.app import save_plans
+    from skymem.jobs.runner import exit_code
+
+    stop_flag.listen()
+    dry_run = dry_run or plan is not None
+    detail, outcomes = spoken.open().run_job(
+        job, action=action, agent=spoken.agent, dry_run=dry_run
+    )
+    if plan is not None:
+        save_plans(plan, outcomes, job)
+        detail["plan"] = str(plan)
+    _tell(detail, outcomes, as_json=as_json)
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _tell(detail: dict[str, Any], outcomes: "list[Outcome]", *, as_json: bool) -> None:
+    if as_json:
+        render.document(detail)
+        return
+    for outcome in outcomes:
+        for plan in outcome.plans:
+            _decisions(plan.job, plan.agent, plan.decisions)
+    render.line(summary(detail))
+    for reason in detail["degraded"]:
+        render.complain(f"degraded: {reason}")
+    if "error" in detail:
+        render.complain(detail["error"])
+    if "plan" in detail:
+        render.line(f"plan saved: {detail['plan']}")
+
+
+def summary(detail: dict[str, Any]) -> str:
+    """Say what a run did, in one line."""
+    would = "would be " if detail.get("dry_run") else ""
+    parts = []
+    if "promoted" in detail:
+        parts.append(f"{detail['promoted']} {would}promoted")
+    if "archived" in detail:
+        parts.append(f"{detail['archived']} {would}archived")
+    parts.append(f"{detail['remaining']} remain in short-term")
+    for key, words in (("repeats", "repeated"), ("quarantined", "quarantined")):
+        if detail[key]:
+            parts.append(f"{detail[key]} {words}")
+    why = f" ({detail['why']})" if "why" in detail else ""
+    return f"{detail['job']}: {', '.join(parts)}{why}"
+
+
+def _decisions(job: str, agent: str, decisions: Any) -> None:
+    for decision in decisions[:SHOWN_DECISIONS]:
+        name = decision.id[: render.ID_LETTERS] or f"bytes {decision.start}–{decision.end}"
+        render.line(f"{agent}: {decision.action} {name}  {decision.reason.words()}")
+    if len(decisions) > SHOWN_DECISIONS:
+        more = len(decisions) - SHOWN_DECISIONS
+        render.line(f"{agent}: … and {more:,} more (all of them: skymem {job} --plan FILE)")

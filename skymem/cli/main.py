@@ -1,0 +1,87 @@
+"""The `skymem` command: its verbs, and the one place that prints errors and picks exit codes."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from skymem.cli import config_verbs, daemon_verbs, home_verbs, job_verbs, memory_verbs
+from skymem.cli.options import Globals
+from skymem.cli.render import complain
+from skymem.errors import SkymemError
+
+app = typer.Typer(
+    name="skymem",
+    help="The keeper of AI agents' memory: promotes what matters, archives what is old.",
+    epilog=(
+        "Exit codes: 0 done, 2 usage, 10 no home, 11 busy, 12 daemon running, 20 damage found, "
+        "22 stale plan, 24 no such memory, 30 not allowed, 74 disk, 78 configuration, "
+        "130 interrupted."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"skymem {version('skymem')}")
+        raise typer.Exit
+
+
+@app.callback()
+def choose(
+    context: typer.Context,
+    home: Annotated[
+        str | None, typer.Option(metavar="PATH", help="The home; else $SKYMEM_HOME, else found.")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One agent; else $SKYMEM_AGENT, else sky.")
+    ] = None,
+    log_level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="debug, info, warning or error; on stderr.")
+    ] = "info",
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Hold on to what was said before the verb."""
+    del version
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise typer.BadParameter("debug, info, warning or error", param_hint="--log-level")
+    context.obj = Globals(home, agent, log_level)
+
+
+for verb in (
+    home_verbs.init,
+    home_verbs.demo,
+    daemon_verbs.run,
+    job_verbs.promote,
+    job_verbs.rotate,
+    job_verbs.trigger,
+    job_verbs.apply,
+    daemon_verbs.jobs,
+    home_verbs.status,
+    memory_verbs.remember,
+    memory_verbs.show,
+    home_verbs.doctor,
+):
+    app.command(verb.__name__)(verb)
+app.add_typer(memory_verbs.agents_app, name="agents")
+app.add_typer(config_verbs.config_app, name="config")
+
+
+def main() -> None:
+    """Run a command line; ends the process with the code of README's table."""
+    os.umask(0o077)  # whatever a library creates beside us stays private too (hazard H7)
+    try:
+        app()
+    except SkymemError as error:
+        for text in str(error).split("\n"):
+            complain(text)
+        sys.exit(error.exit_code)

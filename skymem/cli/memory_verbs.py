@@ -1,0 +1,118 @@
+"""Verbs about memories: remember, show, agents."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from skymem.cli import render
+from skymem.cli.options import DryRun, Json, globals_of
+
+agents_app = typer.Typer(no_args_is_help=True, help="The agents of this home.")
+
+
+def remember(
+    context: typer.Context,
+    text: Annotated[str | None, typer.Argument(help="What to remember.")] = None,
+    importance: Annotated[float | None, typer.Option(help="What it is worth, 0 to 1.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="A label; repeat it.")] = None,
+    kind: Annotated[str | None, typer.Option(help="What sort of thing it is: fact, log, …")] = None,
+    ttl_days: Annotated[float | None, typer.Option(help="Days it is good for.")] = None,
+    meta: Annotated[
+        list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata; repeat it.")
+    ] = None,
+    from_stdin: Annotated[
+        bool, typer.Option("--stdin", help="Read JSON lines from stdin, all or none.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Write to short-term; returns once it is on disk.
+
+    Example: skymem remember "User wants reports at 7am" --importance 0.9 --tag preference
+    """
+    from skymem.app import now
+    from skymem.errors import UsageError
+    from skymem.policy.form import admit_fields, admit_lines
+
+    spoken = globals_of(context)
+    agent = spoken.bound_agent()
+    home = spoken.open(appending=True)
+    if from_stdin == (text is not None):
+        raise UsageError("give either TEXT or --stdin")
+    limit = home.rules.line_bytes_max
+    if text is None:
+        admitted = admit_lines(sys.stdin.buffer.read(), limit=limit, now=now())
+    else:
+        extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or [])}
+        given = {key: value for key, value in extra.items() if value}
+        one = admit_fields(
+            text, limit=limit, now=now(), tags=tag or [], importance=importance, extra=given
+        )
+        admitted = [one]
+    if not dry_run and admitted:
+        home.remember(agent, [line.raw for line in admitted])
+    if as_json:
+        ids = [line.id for line in admitted]
+        render.document({"id": ids[0], "ids": ids} if len(ids) == 1 else {"id": None, "ids": ids})
+    else:
+        for line in admitted:
+            render.line(line.id)
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    from skymem.errors import UsageError
+
+    pairs = dict(one.partition("=")[::2] for one in given)
+    if "" in pairs or any("=" not in one for one in given):
+        raise UsageError("--meta takes KEY=VALUE")
+    return pairs
+
+
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="ID", help="An id, or its first letters.")],
+    as_json: Json = False,
+) -> None:
+    """Show the whole of one memory, and where it is.
+
+    Example: skymem show c1dbbfd1
+    """
+    import json
+
+    spoken = globals_of(context)
+    agent = spoken.bound_agent()
+    kept = spoken.open().find(agent, name)
+    document = {
+        "id": kept.id,
+        "agent": agent,
+        "tier": kept.tier,
+        "file": f"memory/{agent}/{kept.file}",
+        "memory": kept.memory.fields,
+    }
+    if as_json:
+        render.document(document)
+        return
+    render.line(f"{kept.id}  {kept.tier}  {document['file']}")
+    for key, value in kept.memory.fields.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        render.line(f"  {render.harmless(key)}: {render.harmless(shown)}")
+
+
+@agents_app.command("list")
+def agents_list(context: typer.Context, as_json: Json = False) -> None:
+    """List who is here, how much they keep, and since when.
+
+    Example: skymem agents list
+    """
+    from skymem.overview import agents_overview
+
+    found = agents_overview(globals_of(context).open())
+    if as_json:
+        render.document({"agents": found})
+        return
+    rows = []
+    for one in found:
+        counts = [str(one["tiers"][tier]["count"]) for tier in ("short", "long", "archive")]
+        rows.append([one["name"], *counts, render.moment(one["since"])])
+    render.table(["agent", "short", "long", "archive", "oldest (UTC)"], rows)

@@ -1,0 +1,71 @@
+"""Options that several verbs share, spelled once."""
+
+import signal
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:  # importing the program costs more than parsing its options
+    from skymem.app import Home
+
+
+@dataclass(slots=True)
+class Globals:
+    """What was said before the verb."""
+
+    home: str | None = None
+    agent: str | None = None
+    log_level: str = "info"
+
+    def bound_agent(self) -> str:
+        """The agent of a verb about one: `--agent`, else `$SKYMEM_AGENT`, else `sky`."""
+        from skymem.app import agent_from_environment
+        from skymem.policy.admit import check_agent_name
+
+        return check_agent_name(self.agent or agent_from_environment())
+
+    def open(self, *, appending: bool = False) -> "Home":
+        """Open the home, as its owner."""
+        from skymem.app import open_home
+
+        return open_home(self.home, stop=stop_flag.asked, become_owner=True, appending=appending)
+
+
+class StopFlag:
+    """Set by SIGINT and SIGTERM; looked at between steps, so that every step stays whole."""
+
+    def __init__(self) -> None:
+        self._name = ""
+
+    def listen(self) -> None:
+        """Handle both signals from now on; a second one ends the process at once."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, _frame: types.FrameType | None) -> None:
+        self._name = signal.Signals(number).name
+        signal.signal(number, signal.SIG_DFL)
+
+    def asked(self) -> str:
+        """Name the signal that came, or ""."""
+        return self._name
+
+
+stop_flag = StopFlag()
+
+
+def globals_of(context: typer.Context) -> Globals:
+    """What was said before the verb."""
+    found = context.find_object(Globals)
+    return found if found is not None else Globals()
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option("--plan", metavar="FILE", help="Save the plan for `skymem apply`; do not act."),
+]

@@ -1,0 +1,63 @@
+"""Printing: one JSON document, or lines for a person, with memory text made harmless."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import typer
+
+ID_LETTERS = 12
+
+
+def document(value: Mapping[str, Any]) -> None:
+    """Print one JSON document."""
+    typer.echo(json.dumps(value, ensure_ascii=True, allow_nan=False))
+
+
+def line(text: str = "") -> None:
+    """Print a line."""
+    typer.echo(text)
+
+
+def complain(text: str) -> None:
+    """Print a line on stderr."""
+    sys.stderr.write(f"skymem: {text}\n")
+
+
+def harmless(text: str) -> str:
+    """Escape what a terminal would obey: control characters, direction marks, lone surrogates."""
+    return "".join(one if one.isprintable() else _escape(one) for one in text)
+
+
+def _escape(one: str) -> str:
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(one) or f"\\u{ord(one):04x}"
+
+
+def excerpt(text: str, letters: int = 60) -> str:
+    """The beginning of a memory's text, on one line."""
+    shown = harmless(text)
+    return shown if len(shown) <= letters else shown[: letters - 1] + "…"
+
+
+def moment(seconds: float | None) -> str:
+    """A time for a person, in UTC."""
+    if seconds is None:
+        return "–"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print columns, as wide as they need."""
+    lines = [list(headings), *(list(row) for row in rows)]
+    widths = [max(len(row[at]) for row in lines) for at in range(len(headings))]
+    for row in lines:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        line("  ".join(cells).rstrip())
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: `1 line`, `2 lines`."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number:,} {noun if number == 1 else plural}"

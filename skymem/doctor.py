@@ -1,0 +1,173 @@
+"""What could be wrong with a home: each check says what it saw, and how to go on.
+
+`ok`, `note` (works, with a limit worth knowing) or `problem` (exit 20).
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from skymem.app import Home, free_bytes, now
+from skymem.stores.catalog import Catalog
+from skymem.stores.files import take_lease
+from skymem.stores.lock import holder_of
+from skymem.stores.shelf import Shelf
+
+FREE_BYTES_MIN: Final = 100 * 1024 * 1024
+FUTURE_SECONDS_MAX: Final = 60.0
+NETWORK_FILESYSTEMS: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"})
+
+Check = dict[str, str]
+
+
+def examine(home: Home) -> list[Check]:
+    """Run every check there is so far."""
+    return [
+        *_configuration(home),
+        *_permissions(home),
+        *_filesystem(home),
+        *_leases(home),
+        *_locks(home),
+        *_ledger(home),
+        *_agents(home),
+        *_clock(home),
+    ]
+
+
+def _say(state: str, check: str, message: str) -> Check:
+    return {"state": state, "check": check, "message": message}
+
+
+def _configuration(home: Home) -> Iterator[Check]:
+    from skymem.config.effective import check_home_config
+
+    problems = check_home_config(home.paths.root)
+    for problem in problems:
+        yield _say("problem", "configuration", str(problem))
+    if not problems:
+        yield _say("ok", "configuration", "both files are fine")
+
+
+def _permissions(home: Home) -> Iterator[Check]:
+    allowed = 0o007 if home.rules.access == "group" else 0o077
+    loose = [path for path in _own_paths(home) if stat.S_IMODE(os.lstat(path).st_mode) & allowed]
+    for path in loose:
+        mode = stat.S_IMODE(os.lstat(path).st_mode)
+        fix = f"chmod go-rwx {path}"
+        yield _say("problem", "permissions", f"{path} is open to others ({mode:o}); {fix}")
+    if not loose:
+        yield _say("ok", "permissions", "nobody but those allowed can read the memories")
+
+
+def _own_paths(home: Home) -> Iterator[Path]:
+    for top in (home.paths.memory, home.paths.state, home.paths.audit, home.paths.run):
+        if top.exists():
+            yield top
+            for path in sorted(top.rglob("*")):
+                if not path.is_symlink():
+                    yield path
+
+
+def _filesystem(home: Home) -> Iterator[Check]:
+    kind = _filesystem_of(home.paths.root)
+    if kind in NETWORK_FILESYSTEMS:
+        yield _say(
+            "problem",
+            "filesystem",
+            f"the home lies on {kind}: locks and leases can't be trusted there; use a local disk",
+        )
+    free = free_bytes(home.paths.root)
+    state = "problem" if free < FREE_BYTES_MIN else "ok"
+    yield _say(state, "disk", f"{free // 1024**2:,} MiB free on {kind or 'the disk'}")
+
+
+def _filesystem_of(path: Path) -> str:
+    best = ("", "")
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/mounts").read_text().splitlines():
+            _, mount, kind, *_ = line.split(" ")
+            inside = str(path) == mount or str(path).startswith(mount.rstrip("/") + "/")
+            if inside and len(mount) >= len(best[0]):
+                best = (mount, kind)
+    return best[1]
+
+
+def _leases(home: Home) -> Iterator[Check]:
+    """Try a lease where drains will need one (design §4, "Swap")."""
+    home.files.make_directory(home.paths.run)
+    with tempfile.NamedTemporaryFile(dir=home.paths.run, prefix=".lease.") as probe:
+        fd = os.open(probe.name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            probe.file.close()
+            granted = take_lease(fd, fcntl.F_RDLCK)
+        except OSError as error:
+            reason = errno.errorcode.get(error.errno or 0, "unknown")
+            yield _say(
+                "note",
+                "leases",
+                f"none to be had here ({reason}): old short-term files are kept for a day longer",
+            )
+        else:
+            word = "ok" if granted else "note"
+            yield _say(word, "leases", "late writers can be told" if granted else "refused")
+        finally:
+            os.close(fd)
+
+
+def _locks(home: Home) -> Iterator[Check]:
+    held = [
+        f"{path.name} by {holder}"
+        for path in sorted(home.paths.run.glob("*.lock"))
+        if (holder := holder_of(path))
+    ]
+    yield _say("ok", "locks", "; ".join(held) or "none is held")
+
+
+def _ledger(home: Home) -> Iterator[Check]:
+    count, problems = home.workplace().ledger().verify()
+    for problem in problems:
+        yield _say("problem", "ledger", problem)
+    if not problems:
+        yield _say("ok", "ledger", f"{count} entries, each chained to the one before")
+
+
+def _agents(home: Home) -> Iterator[Check]:
+    for name, problem in home.workplace().agent_directories():
+        if problem:
+            yield _say("problem", "agents", f"memory/{name!r} is left alone: {problem}")
+    with home.workplace().catalog() as catalog:
+        if catalog.temporary:
+            yield _say("note", "catalog", "can't be kept on this disk; made anew at each run")
+        for agent in home.agents():
+            yield from _agent(home.shelf(agent), catalog)
+
+
+def _agent(shelf: Shelf, catalog: Catalog) -> Iterator[Check]:
+    catalog.catch_up(shelf.paths)
+    name = shelf.paths.name
+    for count in catalog.counts(name):
+        if count.damaged:
+            text = f"{count.damaged} unreadable line(s) in memory/{name}/{count.file}"
+            yield _say("problem", "lines", text)
+    if kept := shelf.quarantine.count():
+        text = f"{kept} piece(s) in memory/{name}/quarantine, each with its reason beside"
+        yield _say("note", "quarantine", f"{name}: {text}")
+    if drains := len(shelf.drains.names()):
+        text = f"{drains} old short-term file(s) watched for late lines"
+        yield _say("ok", "drains", f"{name}: {text}")
+
+
+def _clock(home: Home) -> Iterator[Check]:
+    last = home.status_files().read_last_action()
+    ahead = float(last["ts"]) - now() if last else 0.0
+    if ahead > FUTURE_SECONDS_MAX:
+        text = f"the last action is {ahead:.0f} s in the future: the clock was set back"
+        yield _say("problem", "clock", text)
+    else:
+        yield _say("ok", "clock", "no action lies in the future")

@@ -1,0 +1,218 @@
+"""What there is: tiers, daemon, jobs and alarms of a home, as plain values for CLI and checks.
+
+Cheap by design: it counts, and reads whole only what is bounded.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from skymem.app import Home, now
+from skymem.daemon.runs import RunRecord
+from skymem.model.plan import Entry
+from skymem.model.schedule import Schedule
+from skymem.stores.catalog import Catalog
+from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
+from skymem.stores.lock import holder_of
+from skymem.stores.shelf import Shelf
+
+FIRST_LINES: Final = 20
+TIERS: Final = ("short", "long", "archive")
+
+
+def status_overview(home: Home) -> dict[str, Any]:
+    """Everything `skymem status` tells."""
+    agents = agents_overview(home)
+    jobs = home.status_files().read_jobs()
+    alarms = _alarms(home, agents, jobs)
+    return {
+        "home": {"path": str(home.paths.root), "why": home.why},
+        "health": "degraded" if alarms else "healthy",
+        "daemon": daemon_overview(home),
+        "engine": {"running": False, "rag_pending": sum(_owed(one) for one in agents)},
+        "agents": agents,
+        "last_action": home.status_files().read_last_action(),
+        "jobs": {name: _last(record) for name, record in jobs.items()},
+        "alarms": alarms,
+        "notes": _notes(home),
+    }
+
+
+def agents_overview(home: Home) -> list[dict[str, Any]]:
+    """Each agent: its tiers, drains and quarantine."""
+    with home.workplace().catalog() as catalog:
+        return [_agent(home.shelf(agent), catalog) for agent in home.agents()]
+
+
+def daemon_overview(home: Home) -> dict[str, Any]:
+    """Whether a daemon keeps this home, and its last sign of life."""
+    holder = holder_of(home.paths.daemon_lock)
+    beat = home.status_files().read_heartbeat()
+    age = max(0.0, now() - float(beat["ts"])) if beat and "ts" in beat else None
+    return {
+        "running": bool(holder),
+        "holder": holder or None,
+        "heartbeat_age_s": None if age is None else round(age, 3),
+        "heartbeat": beat,
+    }
+
+
+def jobs_overview(
+    schedule: Schedule,
+    runs: Mapping[str, RunRecord],
+    due: Mapping[str, float | None],
+    daemon: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Each entry of the schedule: what it did last and does next."""
+    beat = daemon["heartbeat"] if daemon["running"] and daemon["heartbeat"] else {}
+    running = beat.get("running", [])
+    live = beat.get("next_runs", {})
+    found = []
+    for entry in schedule.entries:
+        record = runs.get(entry.name)
+        next_run = live.get(entry.name, due.get(entry.name)) if entry.enabled else None
+        found.append(
+            {
+                "name": entry.name,
+                "job": entry.job,
+                "enabled": entry.enabled,
+                "last_run": record.last_start if record else None,
+                "last_success": record.last_success if record else None,
+                "last_effective": record.last_effective if record else None,
+                "next_run": next_run,
+                "missed": record.missed if record else 0,
+                "failures": record.consecutive_failures if record else 0,
+                "running": entry.name in running,
+                "error": record.last_error if record else None,
+                "result": _result(record),
+            }
+        )
+    return found
+
+
+def _result(record: RunRecord | None) -> str:
+    if record is None or record.last_end is None:
+        return "never ran"
+    return "ok" if record.last_exit_code == 0 else f"failed ({record.last_exit_code})"
+
+
+def _agent(shelf: Shelf, catalog: Catalog) -> dict[str, Any]:
+    catalog.catch_up(shelf.paths)
+    short = _short(shelf)
+    tiers = {"short": short}
+    damaged = 0
+    for tier in TIERS[1:]:
+        files = [count for count in catalog.counts(shelf.paths.name) if count.tier == tier]
+        paths = [shelf.paths.directory / count.file for count in files]
+        damaged += sum(count.damaged for count in files)
+        tiers[tier] = {
+            "count": sum(count.memories for count in files),
+            "bytes": sum(_size(path) for path in paths),
+            "oldest": _seconds(catalog.oldest_us(shelf.paths.name, tier)),
+        }
+    seen = [tier["oldest"] for tier in tiers.values() if tier["oldest"] is not None]
+    return {
+        "name": shelf.paths.name,
+        "tiers": tiers,
+        "since": min(seen, default=None),
+        "quarantined": shelf.quarantine.count(),
+        "damaged": damaged,
+        "drains": len(shelf.drains.names()),
+        "rag_pending": tiers["long"]["count"],
+    }
+
+
+def _short(shelf: Shelf) -> dict[str, Any]:
+    """Count short-term with what its drains still hold; its oldest is among the first lines."""
+    lines = size = backlog = 0
+    oldest: float | None = None
+    for path, start in [*shelf.drains.tails(), (shelf.paths.short_term, 0)]:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            continue
+        try:
+            end = os.fstat(fd).st_size
+            lines += _newlines(fd, start, end)
+            size += end - start
+            if path != shelf.paths.short_term:
+                backlog += end - start
+            oldest = _earlier(oldest, _first_time(fd, start, end, shelf.rules.line_bytes_max))
+        finally:
+            os.close(fd)
+    return {"count": lines, "bytes": size, "oldest": oldest, "backlog": backlog}
+
+
+def _newlines(fd: int, start: int, end: int) -> int:
+    positions = range(start, end, CHUNK_BYTES)
+    return sum(os.pread(fd, min(CHUNK_BYTES, end - at), at).count(b"\n") for at in positions)
+
+
+def _first_time(fd: int, start: int, end: int, limit: int) -> float | None:
+    stop = last_newline_end(fd, min(end, start + CHUNK_BYTES))
+    if stop <= start:
+        return None
+    for number, entry in enumerate(read_entries(fd, start, stop, limit)):
+        if isinstance(entry, Entry) and entry.memory.time_us is not None:
+            return _seconds(entry.memory.time_us)
+        if number >= FIRST_LINES:
+            break
+    return None
+
+
+def _alarms(home: Home, agents: list[dict[str, Any]], jobs: dict[str, Any]) -> list[str]:
+    alarms = [alarm for one in agents for alarm in _agent_alarms(one)]
+    alarms += [
+        f"memory/{name!r} is left alone: {problem}"
+        for name, problem in home.workplace().agent_directories()
+        if problem
+    ]
+    alarms += [
+        f"{name} failed: {record['detail'].get('error', 'no reason given')}"
+        for name, record in jobs.items()
+        if not record.get("detail", {}).get("ok", True)
+    ]
+    return alarms
+
+
+def _notes(home: Home) -> list[str]:
+    """What is well and worth knowing."""
+    if home.paths.flat_short_term.exists():
+        return ["memory/short_term.jsonl is adopted: what is written there goes to agent sky"]
+    return []
+
+
+def _agent_alarms(one: dict[str, Any]) -> list[str]:
+    name = one["name"]
+    alarms = []
+    if one["quarantined"]:
+        where = f"memory/{name}/quarantine"
+        alarms.append(f"{name}: {one['quarantined']} unreadable piece(s) in {where}")
+    if one["damaged"]:
+        alarms.append(f"{name}: {one['damaged']} unreadable line(s) in its tiers")
+    return alarms
+
+
+def _last(record: dict[str, Any]) -> dict[str, Any]:
+    detail = record.get("detail", {})
+    return {"ts": record.get("ts"), "ok": detail.get("ok"), "acted": detail.get("acted")}
+
+
+def _owed(agent: dict[str, Any]) -> int:
+    return int(agent["rag_pending"])
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _seconds(time_us: int | None) -> float | None:
+    return None if time_us is None else time_us / 1_000_000
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    return min((time for time in (one, other) if time is not None), default=None)
