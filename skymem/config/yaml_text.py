@@ -102,7 +102,7 @@ def _read_text(path: Path, complaints: Complaints) -> str | None:
         complaints.note(1, 1, "the file is larger than 1MiB")
         return None
     try:
-        return data.decode("utf-8").removeprefix("\ufeff")
+        return data.decode("utf-8")  # the parser steps over a byte order mark
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
