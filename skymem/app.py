@@ -4,15 +4,12 @@ Everything above (the CLI, the Python API) calls this; nothing below reads the t
 """
 
 import os
-import pwd
-import shutil
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from skymem.config.home_choice import HomeChoice, choose_home, data_directory
 from skymem.errors import (
@@ -22,8 +19,6 @@ from skymem.errors import (
     StalePlanError,
     UnknownMemoryError,
 )
-from skymem.jobs import runner
-from skymem.jobs.detail import Outcome
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import check_agent_name
@@ -32,6 +27,9 @@ from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
 from skymem.stores.lock import never_stopped
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.status import StatusFiles
+
+if TYPE_CHECKING:  # loaded when a job runs: reading the status must not cost it
+    from skymem.jobs.detail import Outcome
 
 PAUSE_SECONDS: Final = 0.005
 GROUP_BITS: Final = stat.S_IRWXG
@@ -126,7 +124,7 @@ class Home:
         agent: str | None = None,
         dry_run: bool = False,
         plans: Mapping[tuple[str, str], Any] | None = None,
-    ) -> tuple[dict[str, Any], list[Outcome]]:
+    ) -> tuple[dict[str, Any], "list[Outcome]"]:
         """Run a job and record its result, as the CLI, the schedule and the Python API do.
 
         Args:
@@ -139,6 +137,8 @@ class Home:
         Returns:
             The job's detail (README, "What a run reports") and the outcomes behind it.
         """
+        from skymem.jobs import runner
+
         whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
         detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
@@ -213,6 +213,8 @@ def _not_owner(choice: HomeChoice) -> str:
 
 
 def _drop_to(uid: int, gid: int) -> None:
+    import pwd
+
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
@@ -271,6 +273,8 @@ def init_home(path: Path, *, dry_run: bool = False) -> list[str]:
 
 def default_file(name: str) -> bytes:
     """The shipped text of one of the two YAML files."""
+    from importlib import resources
+
     shipped = resources.files("skymem") / "defaults" / name
     if shipped.is_file():
         return shipped.read_bytes()
@@ -278,7 +282,7 @@ def default_file(name: str) -> bytes:
     return (Path(__file__).resolve().parent.parent / name).read_bytes()
 
 
-def save_plans(path: Path, outcomes: Sequence[Outcome], job: str) -> None:
+def save_plans(path: Path, outcomes: "Sequence[Outcome]", job: str) -> None:
     """Save what a dry run decided; ids, places and numbers, never text (promise 6)."""
     import json
 
@@ -296,6 +300,7 @@ def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
     """
     import json
 
+    from skymem.jobs.runner import JOBS
     from skymem.model.plan import Plan
 
     with disk_errors(path):
@@ -304,7 +309,7 @@ def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
         document = json.loads(data)
         plans = [Plan.from_json(value) for value in document["plans"]]
         job = str(document["job"])
-        if document["skymem_plan"] != 1 or {plan.job for plan in plans} - set(runner.JOBS):
+        if document["skymem_plan"] != 1 or {plan.job for plan in plans} - set(JOBS):
             raise ValueError
     except (ValueError, KeyError, TypeError):
         raise StalePlanError(f"{path} is not a plan this version wrote") from None
@@ -313,4 +318,5 @@ def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
 
 def free_bytes(path: Path) -> int:
     """Bytes this process may still write on the disk of `path`."""
-    return shutil.disk_usage(path).free
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize

@@ -6,16 +6,18 @@ Cheap by design: it counts, and reads whole only what is bounded.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from skymem.app import Home, now
-from skymem.daemon.runs import RunRecord
 from skymem.model.plan import Entry
-from skymem.model.schedule import Schedule
 from skymem.stores.catalog import Catalog
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import Shelf
+
+if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
+    from skymem.daemon.runs import RunRecord
+    from skymem.model.schedule import Schedule
 
 FIRST_LINES: Final = 20
 TIERS: Final = ("short", "long", "archive")
@@ -59,8 +61,8 @@ def daemon_overview(home: Home) -> dict[str, Any]:
 
 
 def jobs_overview(
-    schedule: Schedule,
-    runs: Mapping[str, RunRecord],
+    schedule: "Schedule",
+    runs: "Mapping[str, RunRecord]",
     due: Mapping[str, float | None],
     daemon: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
@@ -91,7 +93,7 @@ def jobs_overview(
     return found
 
 
-def _result(record: RunRecord | None) -> str:
+def _result(record: "RunRecord | None") -> str:
     if record is None or record.last_end is None:
         return "never ran"
     return "ok" if record.last_exit_code == 0 else f"failed ({record.last_exit_code})"

@@ -1,7 +1,7 @@
 """Verbs about the home itself: init, demo, status, doctor."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -51,61 +51,9 @@ def status(context: typer.Context, as_json: Json = False) -> None:
 
     Example: skymem status
     """
-    from skymem.overview import status_overview
+    from skymem.cli.status_text import print_status
 
-    found = status_overview(globals_of(context).open())
-    if as_json:
-        render.document(found)
-        return
-    render.line(f"home    {found['home']['path']}  ({found['home']['why']})")
-    render.line(f"health  {found['health']}")
-    render.line(f"daemon  {_daemon(found['daemon'])}")
-    render.line(f"engine  not built yet; {found['engine']['rag_pending']} memories wait for it")
-    render.line()
-    _print_tiers(found["agents"])
-    _print_last_action(found["last_action"])
-    for alarm in found["alarms"]:
-        render.line(f"alarm   {render.harmless(alarm)}")
-    for note in found["notes"]:
-        render.line(f"note    {note}")
-
-
-def _daemon(found: dict[str, Any]) -> str:
-    if not found["running"]:
-        return "not running (start it: skymem run)"
-    age = found["heartbeat_age_s"]
-    return f"{found['holder']}" + ("" if age is None else f", last heartbeat {age:.0f} s ago")
-
-
-def _print_tiers(agents: list[dict[str, Any]]) -> None:
-    if not agents:
-        render.line("no agent yet: append lines to memory/sky/short_term.jsonl")
-        return
-    rows = [
-        [
-            one["name"],
-            tier,
-            str(found["count"]),
-            str(found["bytes"]),
-            render.moment(found["oldest"]),
-        ]
-        for one in agents
-        for tier, found in one["tiers"].items()
-    ]
-    render.table(["agent", "tier", "memories", "bytes", "oldest (UTC)"], rows)
-
-
-def _print_last_action(record: dict[str, Any] | None) -> None:
-    render.line()
-    if record is None:
-        render.line("last    nothing has run yet")
-        return
-    from skymem.cli.job_verbs import summary
-
-    detail = record["detail"]
-    told = summary(detail) if "remaining" in detail else detail.get("error", "no result")
-    when = render.moment(record["ts"])
-    render.line(f"last    {when}  {record['action']}: {render.harmless(str(told))}")
+    print_status(globals_of(context).home, as_json=as_json)
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, PlanFile, globals_of, stop_flag
+from skymem.cli.summary import summary
 
 if TYPE_CHECKING:
     from skymem.jobs.detail import Outcome
@@ -125,22 +126,6 @@ def _tell(detail: dict[str, Any], outcomes: "list[Outcome]", *, as_json: bool) -
         render.complain(detail["error"])
     if "plan" in detail:
         render.line(f"plan saved: {detail['plan']}")
-
-
-def summary(detail: dict[str, Any]) -> str:
-    """Say what a run did, in one line."""
-    would = "would be " if detail.get("dry_run") else ""
-    parts = []
-    if "promoted" in detail:
-        parts.append(f"{detail['promoted']} {would}promoted")
-    if "archived" in detail:
-        parts.append(f"{detail['archived']} {would}archived")
-    parts.append(f"{detail['remaining']} remain in short-term")
-    for key, words in (("repeats", "repeated"), ("quarantined", "quarantined")):
-        if detail[key]:
-            parts.append(f"{detail[key]} {words}")
-    why = f" ({detail['why']})" if "why" in detail else ""
-    return f"{detail['job']}: {', '.join(parts)}{why}"
 
 
 def _decisions(job: str, agent: str, decisions: Any) -> None:

@@ -1,15 +1,11 @@
-"""The `skymem` command: its verbs, and the one place that prints errors and picks exit codes."""
+"""The `skymem` command line: its verbs."""
 
-import os
-import sys
 from typing import Annotated
 
 import typer
 
 from skymem.cli import config_verbs, daemon_verbs, home_verbs, job_verbs, memory_verbs
 from skymem.cli.options import Globals
-from skymem.cli.render import complain
-from skymem.errors import SkymemError
 
 app = typer.Typer(
     name="skymem",
@@ -74,14 +70,3 @@ for verb in (
     app.command(verb.__name__)(verb)
 app.add_typer(memory_verbs.agents_app, name="agents")
 app.add_typer(config_verbs.config_app, name="config")
-
-
-def main() -> None:
-    """Run a command line; ends the process with the code of README's table."""
-    os.umask(0o077)  # whatever a library creates beside us stays private too (hazard H7)
-    try:
-        app()
-    except SkymemError as error:
-        for text in str(error).split("\n"):
-            complain(text)
-        sys.exit(error.exit_code)

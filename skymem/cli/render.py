@@ -6,19 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import typer
-
 ID_LETTERS = 12
 
 
 def document(value: Mapping[str, Any]) -> None:
     """Print one JSON document."""
-    typer.echo(json.dumps(value, ensure_ascii=True, allow_nan=False))
+    sys.stdout.write(json.dumps(value, ensure_ascii=True, allow_nan=False) + "\n")
 
 
 def line(text: str = "") -> None:
     """Print a line."""
-    typer.echo(text)
+    sys.stdout.write(text + "\n")
 
 
 def complain(text: str) -> None:

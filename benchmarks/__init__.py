@@ -1,0 +1,1 @@
+"""Measurements beside their floors; not part of the package."""

@@ -1,0 +1,41 @@
+"""The entry point: the one place that prints errors and picks exit codes.
+
+`skymem status` is polled by people, prompts and monitors, and building the whole command line costs
+several times what the answer does: a plain `status` is answered without it.
+"""
+
+import os
+import sys
+
+from skymem.errors import SkymemError
+
+
+def main() -> None:
+    """Run a command line; ends the process with the code of README's table."""
+    os.umask(0o077)  # whatever a library creates beside us stays private too (hazard H7)
+    try:
+        sys.exit(_run(sys.argv[1:]))
+    except SkymemError as error:
+        for text in str(error).split("\n"):
+            sys.stderr.write(f"skymem: {text}\n")
+        sys.exit(error.exit_code)
+
+
+def _run(words: list[str]) -> int:
+    home, rest = _home_of(words)
+    if rest in (["status"], ["status", "--json"]):
+        from skymem.cli.status_text import print_status
+
+        print_status(home, as_json=len(rest) > 1)
+        return 0
+    from skymem.cli.main import app
+
+    app()
+    return 0
+
+
+def _home_of(words: list[str]) -> tuple[str | None, list[str]]:
+    """Split `--home PATH` off the front, where nothing else stands before the verb."""
+    if len(words) > 1 and words[0] == "--home":
+        return words[1], words[2:]
+    return None, words
