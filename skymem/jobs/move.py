@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from skymem.jobs.workplace import Workplace
@@ -52,15 +53,16 @@ def carry_out(
         ShortTermChangedError: somebody edited short-term meanwhile; nothing was moved.
         DiskError: nothing was lost; the next run finishes or starts over.
     """
+    if plan.decisions:
+        assert plan.inputs is not None  # noqa: S101  (a plan with decisions comes from a file)
+        shelf.swap.check(plan.inputs)
     now = work.now()
     run = run_id(plan.job, now)
-    entries = list(_seen(shelf, catalog, reading))
-    if plan.decisions:
-        entries.append(_begin(shelf, plan, run))
+    seen = _seen(shelf, catalog, reading)
+    begun = [_begin(shelf, plan, run)] if plan.decisions else []
     decided = (_spell(decision) for decision in plan.decisions)
     batches = in_batches("decided", decided, op="decide", agent=plan.agent, run=run)
-    if entries:
-        work.ledger().append(_chain(entries, batches), now)
+    work.ledger().append(chain(seen, begun, batches), now)
     if plan.decisions:
         _move(plan, shelf, reading, run=run, now=now, moving=moving, store=store)
         end = {"op": "end", "agent": plan.agent, "run": run, "job": plan.job}
@@ -142,32 +144,22 @@ def _spell(decision: Decision) -> list[Any]:
     return [decision.action, name, reason.gate, reason.value, reason.threshold, reason.note]
 
 
-def _chain(
-    entries: list[dict[str, Any]], batches: Iterable[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    yield from entries
-    yield from batches
-
-
 def _seen(shelf: Shelf, catalog: Catalog, reading: Reading) -> Iterator[dict[str, Any]]:
     """Record what came in since the last run, and what was edited outside (design §4)."""
     agent = shelf.paths.name
     known = catalog.known(agent)
-    now_there = bytes(reading.digests)
+    there = reading.digests
     if known is None:
-        yield from _ids("adopt", agent, _digests(now_there), reading.named)
-    elif now_there.startswith(known[0]):
-        new = _digests(now_there[len(known[0]) :])
-        yield from _ids("remember", agent, new, reading.named)
+        yield from _ids("adopt", agent, _digests(there), reading.named)
+    elif there.startswith(known[0]):
+        yield from _ids("remember", agent, _digests(there, len(known[0])), reading.named)
     else:
-        before, after = set(_digests(known[0])), set(_digests(now_there))
-        gone = [
-            known[1].get(one.hex(), one.hex()) for one in _digests(known[0]) if one not in after
-        ]
+        before, after = set(_digests(known[0])), set(_digests(there))
+        gone = [known[1].get(one.hex(), one.hex()) for one in before - after]
         moved = catalog.find(agent, gone)
-        edited = (name for name in gone if name not in moved)
+        edited = sorted(name for name in gone if name not in moved)
         yield from in_batches("ids", edited, op="edited outside", agent=agent)
-        new = (one for one in _digests(now_there) if one not in before)
+        new = (one for one in _digests(there) if one not in before)
         yield from _ids("remember", agent, new, reading.named)
 
 
@@ -178,16 +170,18 @@ def _ids(
     return in_batches("ids", ids, op=op, agent=agent)
 
 
-def _digests(joined: bytes) -> Iterator[bytes]:
-    return (joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))
+def _digests(joined: bytes | bytearray, start: int = 0) -> Iterator[bytes]:
+    return (bytes(joined[at : at + DIGEST_BYTES]) for at in range(start, len(joined), DIGEST_BYTES))
 
 
 def _remember_known(catalog: Catalog, reading: Reading, plan: Plan) -> None:
-    gone = {decision.line for decision in plan.decisions if decision.line >= 0}
-    if not gone:
-        catalog.set_known(plan.agent, bytes(reading.digests), reading.named)
-        return
-    stays = [one for line, one in enumerate(_digests(bytes(reading.digests))) if line not in gone]
-    names = {one.hex() for one in stays} if reading.named else set()
+    """Record what stays: the digests between those of the lines that left."""
+    stays = bytearray()
+    at = 0
+    for line in sorted(decision.line for decision in plan.decisions if decision.line >= 0):
+        stays += reading.digests[at : line * DIGEST_BYTES]
+        at = (line + 1) * DIGEST_BYTES
+    stays += reading.digests[at:]
+    names = {one.hex() for one in _digests(stays)} if reading.named else set()
     named = {key: name for key, name in reading.named.items() if key in names}
-    catalog.set_known(plan.agent, b"".join(stays), named)
+    catalog.set_known(plan.agent, bytes(stays), named)

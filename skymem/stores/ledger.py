@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from skymem.model.plan import Damage
@@ -45,20 +46,24 @@ class Ledger:
             DiskError: they could not be written; the chain stands as before, or ends between two.
             BusyError: another process wrote for too long.
         """
+        ahead = iter(entries)
+        first = next(ahead, None)
+        if first is None:
+            return
         self._files.make_directory(self.path.parent)
         self._files.make_directory(self._lock.parent)
         with held(self._lock, "ledger", deadline_seconds=LOCK_SECONDS, stop=self._stop):
             seq, previous = self._head(now)
-            block: list[bytes] = []
-            for entry in entries:
+            block = bytearray()
+            for entry in chain([first], ahead):
                 seq += 1
                 line, previous = _chain(entry, seq, previous, now)
-                block.append(line)
-                if sum(map(len, block)) > BLOCK_BYTES:
-                    self._files.append(self.path, b"".join(block))
+                block += line
+                if len(block) > BLOCK_BYTES:
+                    self._files.append(self.path, bytes(block))
                     block.clear()
             if block:
-                self._files.append(self.path, b"".join(block))
+                self._files.append(self.path, bytes(block))
 
     def read_from(self, offset: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each whole entry from `offset` on, with the offset of its end."""
