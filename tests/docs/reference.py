@@ -1,0 +1,76 @@
+"""README's generated parts: `cog -r README.md` writes them, `cog --check README.md` gates them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from typer.testing import CliRunner
+
+from skymem import errors
+from skymem.cli.main import app
+from skymem.config.keys import reference_markdown
+
+CODES: Final = {
+    0: "done; a run that is `degraded` or put a line in quarantine is done, and says so",
+    1: "a bug, with its traceback: please report it",
+    2: "the command line, or a memory, is not in form",
+    10: "there is no home",
+    11: "something is held by another process, which is named",
+    12: "a daemon already keeps this home",
+    20: "damage was found",
+    22: "the plan no longer fits",
+    24: "there is no such memory, or the first letters fit several",
+    30: "not allowed: an agent's name, or another user's home",
+    74: "the disk is full, read-only or broken",
+    78: "the configuration is not usable",
+    130: "interrupted; nothing is lost",
+}
+"""What each exit code means; the way out comes with the error itself."""
+
+
+def commands() -> str:
+    """The help of every command, as a terminal of 80 columns shows it."""
+    names = [(), *((name,) for name in _top_level()), *_nested()]
+    return "\n".join(_help(name) for name in names)
+
+
+def exit_codes() -> str:
+    """The table of exit codes; an error whose code has no words here stops the generation."""
+    hints: dict[int, list[str]] = {code: [] for code in CODES}
+    for error in _all_errors(errors.SkymemError):
+        if error.hint:
+            hints[error.exit_code].append(error.hint)
+        elif error.exit_code not in hints:
+            raise KeyError(error.exit_code)
+    lines = ["| code | means | how to go on |", "|---|---|---|"]
+    lines += [f"| {code} | {CODES[code]} | {'; '.join(hints[code])} |" for code in CODES]
+    return "\n".join(lines) + "\n"
+
+
+def configuration() -> str:
+    """Every key of both YAML files."""
+    return reference_markdown()
+
+
+def _all_errors(top: type[errors.SkymemError]) -> Iterator[type[errors.SkymemError]]:
+    for error in top.__subclasses__():
+        yield error
+        yield from _all_errors(error)
+
+
+def _top_level() -> list[str]:
+    return [command.name or "" for command in app.registered_commands]
+
+
+def _nested() -> list[tuple[str, ...]]:
+    return [
+        (group.name or "", command.name or "")
+        for group in app.registered_groups
+        if group.typer_instance is not None
+        for command in group.typer_instance.registered_commands
+    ]
+
+
+def _help(name: tuple[str, ...]) -> str:
+    told = CliRunner().invoke(app, [*name, "--help"], prog_name="skymem", env={"COLUMNS": "100"})
+    title = " ".join(("skymem", *name))
+    return f"### `{title}`\n\n```text\n{told.output.rstrip()}\n```\n"
