@@ -70,7 +70,7 @@ class Heart:
     def _write(self, beat: Mapping[str, object]) -> str:
         try:
             self._status.write_heartbeat(beat)
-        except SkymemError as error:
+        except (SkymemError, OSError) as error:
             return str(error)
         return ""
 

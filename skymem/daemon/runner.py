@@ -118,7 +118,7 @@ class Runner:
         }
         try:
             self._status.write_action(result.name, detail, self._clock())
-        except SkymemError as error:
+        except (SkymemError, OSError) as error:
             self._journal.error("can't write the status", name=result.name, error=error)
 
     def _record(self, result: RunResult, duration: float, *, interrupted: bool) -> None:

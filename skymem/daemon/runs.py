@@ -90,7 +90,7 @@ class RunBook:
     """
 
     def __init__(
-        self, paths: HomePaths, files: Files, complain: Callable[[SkymemError], None]
+        self, paths: HomePaths, files: Files, complain: Callable[[SkymemError | OSError], None]
     ) -> None:
         self._path = runs_path(paths)
         self._files = files
@@ -167,18 +167,20 @@ class RunBook:
         try:
             self._files.make_directory(self._path.parent)
             self._files.replace(self._path, json.dumps(document, indent=1).encode() + b"\n")
-        except SkymemError as error:
+        except (SkymemError, OSError) as error:
             self._complain(error)
 
     def _set_damage_aside(self) -> None:
         """Keep a file that is no record for whoever wants to look, out of the way."""
-        if not self._path.exists() or _entries(_document(self._path)) is not None:
+        if _entries(_document(self._path)) is not None:
             return
         try:
             with disk_errors(self._path):
+                if not self._path.exists():
+                    return
                 aside = self._path.with_name("runs.json.damaged")
                 self._files.rename(self._path, aside)
-        except SkymemError as error:
+        except (SkymemError, OSError) as error:
             self._complain(error)
 
 

@@ -29,7 +29,8 @@ class DaemonProcess:
             if found := what():
                 return found
             time.sleep(0.02)
-        pytest.fail(f"waited {seconds} s; log: {self.log()}")
+        self.process.kill()
+        pytest.fail(f"waited {seconds} s; runs: {self.log()}\n{self.process.communicate()[1]}")
 
     def log(self) -> list[str]:
         """What the children noted: `start NAME PID TIME`."""

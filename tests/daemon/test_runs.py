@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skymem.daemon.runs import RunBook, RunEnd, RunRecord, read_runs, runs_path
-from skymem.errors import SkymemError
+from skymem.errors import DiskError, SkymemError
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 
@@ -18,7 +18,7 @@ def paths(tmp_path: Path) -> HomePaths:
 
 
 def book(paths: HomePaths) -> RunBook:
-    def complain(error: SkymemError) -> None:
+    def complain(error: SkymemError | OSError) -> None:
         raise error
 
     return RunBook(paths, Files(), complain)
@@ -94,8 +94,8 @@ def test_a_damaged_value_reads_as_never(paths: HomePaths, value: Any) -> None:
 
 def test_a_disk_that_refuses_is_complained_about_and_the_record_goes_on(paths: HomePaths) -> None:
     paths.state.write_text("a file where the directory should be")
-    complaints: list[SkymemError] = []
+    complaints: list[SkymemError | OSError] = []
     kept = RunBook(paths, Files(), complaints.append)
     kept.started("promote", 7)
     assert kept.snapshot()["promote"].last_start == 7
-    assert [error.exit_code for error in complaints] == [74]
+    assert [type(error) for error in complaints] == [DiskError]
