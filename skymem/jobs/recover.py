@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from skymem.jobs.workplace import Workplace
+from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Damage
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
@@ -20,11 +20,16 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     """Bring one agent's files to a state a job can start from; returns the runs it finished."""
     _tidy(shelf, shelf.paths.directory)
     _tidy(shelf, shelf.paths.quarantine)
+    if shelf.paths.name == DEFAULT_AGENT:  # its jobs adopt the flat file, and nobody else's
+        _tidy(shelf, work.paths.memory)
     shelf.drains.recover()
     ledger = work.ledger()
     finished: list[str] = []
     for begin in catalog.open_runs(shelf.paths.name, ledger):
         swapped = _identity(shelf.paths.short_term) != begin["short"]
+        # The kill may have come before the names it made were on disk: the run's last step, and
+        # whatever the next one builds on them, must not outlive them in a power cut.
+        shelf.files.fsync_directory(shelf.paths.directory)
         if not swapped:
             shelf.quarantine.take_back(begin["run"])
             if begin["job"] == "promote":
@@ -51,10 +56,11 @@ def _identity(path: Path) -> list[int]:
 
 
 def _secure_long_term(work: Workplace, shelf: Shelf, begin: dict[str, Any]) -> None:
-    """Make durable what the run appended to long-term, or take it back if it is not whole.
+    """Make durable what the run appended to long-term, and take back what is not whole.
 
-    After a failed or missing sync the kernel may call pages clean that never reached the disk:
-    only writing them again makes the next sync mean something.
+    Its whole lines stay: short-term still has them, and ids tell that they are repeats. After a
+    failed or missing sync the kernel may call pages clean that never reached the disk: only writing
+    them again makes the next sync mean something.
     """
     path = shelf.paths.long_term
     start = int(begin["long_size"])
@@ -63,23 +69,28 @@ def _secure_long_term(work: Workplace, shelf: Shelf, begin: dict[str, Any]) -> N
     with disk_errors(path):
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            if _is_whole(fd, start, shelf.rules.line_bytes_max):
-                _write_again(shelf, fd, start)
-            else:
-                rest = Damage(start, os.fstat(fd).st_size, "a promotion cut short")
+            whole = _whole_until(fd, start, shelf.rules.line_bytes_max)
+            size = os.fstat(fd).st_size
+            if whole < size:
+                rest = Damage(whole, size, "a promotion cut short")
                 shelf.quarantine.keep(fd, path.name, [rest], f"cut_{begin['run']}", work.now())
-                shelf.files.truncate(fd, start)
+                shelf.files.truncate(fd, whole)
+            _write_again(shelf, fd, start)
             shelf.files.fsync(fd)
         finally:
             os.close(fd)
 
 
-def _is_whole(fd: int, start: int, line_bytes_max: int) -> bool:
-    size = os.fstat(fd).st_size
-    if last_newline_end(fd, size) != size:
-        return False
-    entries = read_entries(fd, start, size, line_bytes_max)
-    return not any(isinstance(entry, Damage) for entry in entries)
+def _whole_until(fd: int, start: int, line_bytes_max: int) -> int:
+    """Find where the whole lines from `start` on end: at the first damage, or the last newline."""
+    end = start
+    for entry in read_entries(
+        fd, start, last_newline_end(fd, os.fstat(fd).st_size), line_bytes_max
+    ):
+        if isinstance(entry, Damage):
+            return entry.start
+        end = entry.end
+    return end
 
 
 def _write_again(shelf: Shelf, fd: int, start: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.stores.files import Files
+from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held
 
@@ -54,6 +54,7 @@ class StatusFiles:
                 "schema_version": SCHEMA_VERSION,
             }
             line = json.dumps(record, allow_nan=False).encode() + b"\n"
+            self._tidy()
             self._rotate_actions(len(line))
             self._files.append(self.actions, line)
             self._files.replace(self.jobs / f"{action}.json", line)
@@ -78,11 +79,18 @@ class StatusFiles:
         found = {path.stem: read_json(path) for path in sorted(self.jobs.glob("[!.]*.json"))}
         return {name: record for name, record in found.items() if record is not None}
 
+    def _tidy(self) -> None:
+        """Remove what a kill left of a result; the heartbeat is the daemon's own to write."""
+        for pattern in (f".{self.last_action.name}.*.new", "jobs/.*.new"):
+            for leftover in self._paths.status.glob(pattern):
+                with disk_errors(leftover):
+                    self._files.unlink(leftover)
+
     def _last_seq(self) -> int:
-        # After the file was deleted by hand the history still knows the number.
-        newest = self.read_last_action() or last_json_line(self.actions) or {}
-        seq = newest.get("seq", 0)
-        return seq if isinstance(seq, int) else 0
+        # One of the two may have been deleted by hand, or not been reached before a kill.
+        records = (self.read_last_action() or {}, last_json_line(self.actions) or {})
+        numbers = (record.get("seq") for record in records)
+        return max((number for number in numbers if isinstance(number, int)), default=0)
 
     def _rotate_actions(self, more_bytes: int) -> None:
         try:
