@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,6 +62,8 @@ class Home:
     owned: bool = True
     """Whether this process runs as the home's owner; else it may append only."""
 
+    _ready: dict[str, Shelf] = field(default_factory=dict)
+
     def workplace(self) -> Workplace:
         """What a job works with."""
         return Workplace(self.paths, self.files, self.rules, now, pause, self.stop)
@@ -82,6 +84,19 @@ class Home:
             NotAllowedError: only the home's owner may make the files of a new agent.
             DiskError: full, read-only or broken disk; none of the lines stays.
         """
+        shelf = self._shelf_to_write(agent)
+        try:
+            shelf.append(lines)
+        except DiskError:
+            if shelf.paths.directory.is_dir():
+                raise
+            self._ready.clear()  # the directory was removed under a long-lived handle
+            self._shelf_to_write(agent).append(lines)
+
+    def _shelf_to_write(self, agent: str) -> Shelf:
+        """Find an agent's shelf, made ready once for each handle: `remember` must cost little."""
+        if agent in self._ready:
+            return self._ready[agent]
         shelf = self.shelf(agent)
         if self.owned:
             shelf.ensure()
@@ -90,7 +105,8 @@ class Home:
                 f"agent {agent} has no short-term file yet; the home's owner makes it with: "
                 f"skymem --agent {agent} remember TEXT"
             )
-        shelf.append(lines)
+        self._ready[agent] = shelf
+        return shelf
 
     def find(self, agent: str, name: str) -> Kept:
         """Find one memory by its id or the first letters of it.

@@ -84,7 +84,8 @@ def _admit(line: bytes, limit: int) -> Admitted:
     if len(line) > limit:
         raise LineDamage(f"longer than {limit} bytes; set line_max higher, or split it")
     memory = Memory(parse_object(line))
-    for name, (check, wanted) in _FORMS.items():
+    for name in _FORMS.keys() & {*memory.fields, *memory.metadata}:
+        check, wanted = _FORMS[name]
         value = memory.field(name)
         if value is not None and not check(value):
             raise LineDamage(f'field "{name}": not {wanted}')

@@ -1,44 +1,45 @@
 """Where everything of a home lies on disk (design §3)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 RULES_FILE = "retention_rules.yaml"
 SCHEDULE_FILE = "schedule.yaml"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AgentPaths:
-    """The files of one agent; a directory under `memory/`."""
+    """The files of one agent; a directory under `memory/`. Each path is made once."""
 
     directory: Path
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The agent's name."""
         return self.directory.name
 
-    @property
+    @cached_property
     def short_term(self) -> Path:
         """Where agents append."""
         return self.directory / "short_term.jsonl"
 
-    @property
+    @cached_property
     def long_term(self) -> Path:
         """What was promoted; append-only."""
         return self.directory / "long_term.jsonl"
 
-    @property
+    @cached_property
     def drains(self) -> Path:
         """Old short-term files and how far each has been read."""
         return self.directory / "drains"
 
-    @property
+    @cached_property
     def quarantine(self) -> Path:
         """Bytes that could not be read, with where and why."""
         return self.directory / "quarantine"
 
-    @property
+    @cached_property
     def append_lock(self) -> Path:
         """Held for an append, or for the link and rename of a swap."""
         return self.directory / ".lock"

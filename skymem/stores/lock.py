@@ -37,6 +37,9 @@ def held(
 ) -> Iterator[None]:
     """Hold the lock file `path` for the block; `holder` is what others are told meanwhile.
 
+    An empty `holder` writes nothing: for locks held so briefly and often that the write would cost
+    more than the work. Others then learn the process from the kernel's own list.
+
     `stop` is looked at while waiting: what it returns, if anything, names the signal that came.
 
     Raises:
@@ -47,11 +50,10 @@ def held(
     try:
         _wait(fd, path, time.monotonic() + deadline_seconds, stop)
         pid = os.getpid()
-        with contextlib.suppress(
-            OSError
-        ):  # who holds it is a courtesy: a full disk can't refuse it
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, f"process {pid} ({holder})".encode(), 0)
+        if holder:
+            with contextlib.suppress(OSError):  # a courtesy: a full disk can't refuse the lock
+                os.ftruncate(fd, 0)
+                os.pwrite(fd, f"process {pid} ({holder})".encode(), 0)
         try:
             yield
         finally:
@@ -108,4 +110,18 @@ def _wait(fd: int, path: Path, deadline: float, stop: Callable[[], str]) -> None
 
 def _read_holder(fd: int) -> str:
     text = os.pread(fd, HOLDER_BYTES_MAX, 0).decode(errors="replace")
-    return text or "a process that has not said its name"
+    return text or _ask_kernel(fd) or "a process that has not said its name"
+
+
+def _ask_kernel(fd: int) -> str:
+    """Find the holder in the kernel's list of locks: `1: FLOCK ADVISORY WRITE pid dev:inode …`."""
+    inode = os.fstat(fd).st_ino
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        fields = line.split()
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5].endswith(f":{inode}"):
+            return f"process {fields[4]}"
+    return ""
