@@ -55,23 +55,17 @@ def _configuration(home: Home) -> Iterator[Check]:
 
 
 def _permissions(home: Home) -> Iterator[Check]:
+    """Look at the directories that close off all below them: a file's own mode matters less."""
     allowed = 0o007 if home.rules.access == "group" else 0o077
-    loose = [path for path in _own_paths(home) if stat.S_IMODE(os.lstat(path).st_mode) & allowed]
-    for path in loose:
-        mode = stat.S_IMODE(os.lstat(path).st_mode)
-        fix = f"chmod go-rwx {path}"
-        yield _say("problem", "permissions", f"{path} is open to others ({mode:o}); {fix}")
+    paths = home.paths
+    tops = [top for top in (paths.memory, paths.state, paths.audit, paths.run) if top.exists()]
+    loose = [top for top in tops if stat.S_IMODE(os.lstat(top).st_mode) & allowed]
+    for top in loose:
+        mode = stat.S_IMODE(os.lstat(top).st_mode)
+        text = f"{top} is open to others ({mode:o}); close it: chmod {0o777 & ~allowed:o} {top}"
+        yield _say("problem", "permissions", text)
     if not loose:
         yield _say("ok", "permissions", "nobody but those allowed can read the memories")
-
-
-def _own_paths(home: Home) -> Iterator[Path]:
-    for top in (home.paths.memory, home.paths.state, home.paths.audit, home.paths.run):
-        if top.exists():
-            yield top
-            for path in sorted(top.rglob("*")):
-                if not path.is_symlink():
-                    yield path
 
 
 def _filesystem(home: Home) -> Iterator[Check]:
