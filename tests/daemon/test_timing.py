@@ -1,5 +1,7 @@
-"""When entries run: pure times, with `now` as an argument."""
+"""When entries run: pure times, with `now` as an argument, and the thread that keeps them."""
 
+import threading
+import time as clock
 from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo
 
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skymem.daemon.runs import RunRecord
-from skymem.daemon.timing import FirstRun, due_time, first_runs, next_runs
+from skymem.daemon.timing import FirstRun, Timer, due_time, first_runs, next_runs
 from skymem.model.cron import parse_cron
 from skymem.model.schedule import Cron, Daily, Every, Schedule, ScheduleEntry, Trigger
 
@@ -134,7 +136,7 @@ def test_what_was_missed_is_caught_up_once_one_after_the_other() -> None:
     runs = {name: RunRecord(0, last_start=NOW - 86_400) for name in ("promote", "rotate")}
     both = schedule(entry(TEN), entry(TEN, "rotate"))
     found = first_runs(both, runs, NOW)
-    assert [(each.at - NOW, each.late) for each in found] == [(0, True), (1, True)]
+    assert [(each.at - NOW, each.late) for each in found] == [(0, True), (0.5, True)]
     assert found[0].due == NOW - 86_400 + 600
 
 
@@ -185,3 +187,59 @@ def test_next_runs_names_every_entry() -> None:
     runs = {"promote": RunRecord(0, last_start=NOW - 700)}
     found = next_runs(schedule(entry(TEN), off, beat), runs, NOW)
     assert found == {"promote": NOW - 100, "rotate": None, "heartbeat": None}
+
+
+def make_timer(skipped: list[str], complaints: list[str], *, workers: int = 4) -> Timer:
+    return Timer("UTC", workers=workers, on_skip=skipped.append, complain=complaints.append)
+
+
+def test_an_end_at_the_instant_a_job_is_due_raises_nothing_in_the_scheduler() -> None:
+    """Hazard C11: a pass still under way when the threads end can't schedule new futures."""
+    complaints: list[str] = []
+    for _ in range(60):
+        timer = make_timer([], complaints)
+        for number in range(40):
+            timer.add(entry(Every(0.001), f"due_{number}"), lambda: None, clock.time())
+        timer.start()
+        clock.sleep(0.005)
+        timer.halt()
+        timer.close()
+        assert not timer_threads()
+    assert complaints == []
+
+
+def timer_threads() -> list[str]:
+    names = [thread.name for thread in threading.enumerate()]
+    return [name for name in names if name.startswith(("APScheduler", "ThreadPool"))]
+
+
+def test_late_runs_come_once_and_none_is_dropped_for_being_late() -> None:
+    ran: list[float] = []
+    timer = make_timer([], [])
+    timer.add(entry(Every(3600)), lambda: ran.append(clock.time()), clock.time() - 5 * 3600)
+    timer.start()
+    clock.sleep(0.2)
+    due = timer.next_runs()["promote"]
+    timer.halt()
+    timer.close()
+    assert len(ran) == 1
+    assert 3590 < due - clock.time() < 3601
+
+
+def test_an_entry_that_still_runs_is_skipped_by_name_and_a_bug_is_complained_about() -> None:
+    skipped: list[str] = []
+    complaints: list[str] = []
+    release = threading.Event()
+    timer = make_timer(skipped, complaints)
+    timer.add(entry(Every(0.05)), lambda: release.wait(5), clock.time())
+    timer.add(entry(Every(3600), "rotate"), lambda: 1 / 0, clock.time())
+    timer.start()
+    assert timer.alive()
+    clock.sleep(0.3)
+    timer.halt()
+    release.set()
+    timer.close()
+    assert set(skipped) == {"promote"}
+    assert len(complaints) == 1
+    assert "ZeroDivisionError" in complaints[0]
+    assert not timer.alive()
