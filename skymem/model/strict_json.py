@@ -23,6 +23,9 @@ _BIG_NUMBER: Final = b"0" * 19
 
 BOM: Final = b"\xef\xbb\xbf"
 
+DEPTH_MAX: Final = 128
+"""Objects and lists inside each other: far below where either parser or the stack gives up."""
+
 
 class LineDamage(ValueError):  # noqa: N818  (damage is what the program and its users call it)
     """Why a line is not one memory; the text names no content, only field, place and form."""
@@ -32,7 +35,8 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     """Read one line as one JSON object.
 
     Raises:
-        LineDamage: not UTF-8, not JSON, not an object, a key twice, NaN or a number without end.
+        LineDamage: not UTF-8, not JSON, not an object, a key twice, nested beyond `DEPTH_MAX`,
+            NaN or a number without end.
     """
     try:
         value = orjson.loads(raw)
@@ -70,7 +74,7 @@ def split_glued(raw: bytes) -> list[tuple[int, int]]:
         return []
     decoder = json.JSONDecoder()
     spans: list[tuple[int, int]] = []
-    position = _skip_space(text, 0)
+    position = offset = _skip_space(text, 0)
     while position < len(text):
         try:
             value, end = decoder.raw_decode(text, position)
@@ -78,9 +82,11 @@ def split_glued(raw: bytes) -> list[tuple[int, int]]:
             return []
         if not isinstance(value, dict):
             return []
-        start = len(text[:position].encode())
-        spans.append((start, start + len(text[position:end].encode())))
-        position = _skip_space(text, end)
+        following = _skip_space(text, end)
+        length = len(text[position:end].encode())
+        spans.append((offset, offset + length))
+        offset += length + following - end  # the spaces between are a byte each
+        position = following
     return spans if len(spans) > 1 else []
 
 
@@ -106,26 +112,32 @@ def _skip_space(text: str, position: int) -> int:
     return position
 
 
-def _count_keys(value: dict[str, Any]) -> int:
-    """Count the keys of an object and of every object inside it."""
+def _count_keys(value: dict[str, Any], depth: int = 1) -> int:
+    """Count the keys of an object and of every object inside it, as deep as is allowed."""
     count = len(value)
     for item in value.values():
         kind = type(item)
         if kind is dict:
-            count += _count_keys(item)
+            count += _count_keys(item, _deeper(depth))
         elif kind is list:
-            count += _count_keys_in(item)
+            count += _count_keys_in(item, _deeper(depth))
     return count
 
 
-def _count_keys_in(items: list[Any]) -> int:
+def _count_keys_in(items: list[Any], depth: int) -> int:
     count = 0
     for item in items:
         if type(item) is dict:
-            count += _count_keys(item)
+            count += _count_keys(item, _deeper(depth))
         elif type(item) is list:
-            count += _count_keys_in(item)
+            count += _count_keys_in(item, _deeper(depth))
     return count
+
+
+def _deeper(depth: int) -> int:
+    if depth >= DEPTH_MAX:
+        raise LineDamage("nested too deep")
+    return depth + 1
 
 
 def _parse_slowly(raw: bytes) -> dict[str, Any]:
@@ -154,6 +166,7 @@ def _parse_slowly(raw: bytes) -> dict[str, Any]:
         raise LineDamage("a number too long to read") from None
     if not isinstance(value, dict):
         raise LineDamage(f"not an object but {_json_type(value)}")
+    _count_keys(value)  # as deep as the fast way allows, and no deeper
     return value
 
 
