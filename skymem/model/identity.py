@@ -1,8 +1,8 @@
 """Ids: which lines are the same memory (design §3, "Ids").
 
 A line without an id has one derived from what it says: a hash of its parsed fields, its time as
-integer microseconds, without the fields we add. Two lines that differ in any other field are two
-memories.
+integer microseconds, without the fields we add and the tier mark. Two lines that differ in any
+other field are two memories.
 """
 
 from hashlib import blake2b
@@ -13,8 +13,8 @@ from skymem.model.strict_json import canonical
 
 DIGEST_BYTES: Final = 12  # 96 bits: among a billion memories, a chance of 1 in 10^11 that two agree
 
-_OURS: Final = ("id", "source_id", "promoted_at", "committed", "ts", "timestamp")
-"""Fields we add, and the two spellings of time."""
+_OURS: Final = ("id", "source_id", "promoted_at", "committed")
+"""Fields we add."""
 
 
 def digest(memory: Memory) -> bytes:
@@ -22,10 +22,11 @@ def digest(memory: Memory) -> bytes:
     fields = memory.fields.copy()
     for name in _OURS:
         fields.pop(name, None)
-    if fields.get("type") == "long":
-        fields["type"] = "short"
-    elif "metadata" in fields and "source_id" in memory.metadata:
+    if fields.get("type") in ("short", "long"):  # a list, too, may be asked for in a tuple
+        del fields["type"]
+    if "source_id" in memory.metadata:
         fields["metadata"] = {k: v for k, v in memory.metadata.items() if k != "source_id"}
+    fields.pop(memory.spelling, None)
     fields["ts"] = memory.time_us
     return blake2b(canonical(fields), digest_size=DIGEST_BYTES).digest()
 

@@ -218,7 +218,10 @@ def read_time(field: str, value: Any) -> int | None:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         elapsed = moment - _EPOCH
-        return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+        seconds = elapsed.days * 86_400 + elapsed.seconds
+        if not 0 <= seconds < SECONDS_MAX:  # as for epoch seconds, whatever the zone
+            raise LineDamage(f'field "{field}": outside the years 1970 to 9999')
+        return seconds * 1_000_000 + elapsed.microseconds
     raise LineDamage(f'field "{field}": neither epoch seconds nor ISO 8601')
 
 

@@ -42,7 +42,8 @@ def promoted(raw: bytes, memory: Memory, memory_id: str, promoted_at: int) -> by
     if memory.spelling == "timestamp":
         text = _set(text, "committed", "true")
     else:
-        if memory.fields.get("type", "short") in TIER_MARKS:
+        mark = memory.fields.get("type", "short")
+        if isinstance(mark, str) and mark in TIER_MARKS:
             text = _set(text, "type", '"long"')
         text = _set(text, "promoted_at", str(promoted_at))
     return _with_id(text, memory, memory_id).encode("utf-8") + b"\n"
@@ -91,6 +92,8 @@ def _yield_id(text: str, memory: Memory, own: str) -> str:
     """Turn the writer's `id` into `source_id`, where the spelling keeps it."""
     spelled = json.dumps(own)
     if memory.spelling == "ts" or not memory.metadata:
+        if "source_id" in memory.fields:
+            return _set(_without(text, "id"), "source_id", spelled)
         key_start, key_end = _key_span(text, "id")
         return text[:key_start] + '"source_id"' + text[key_end:]
     text = _without(text, "id")
