@@ -20,6 +20,7 @@ from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.drains import Drained
+from skymem.stores.files import disk_errors
 from skymem.stores.lines import ContentHash
 from skymem.stores.shelf import Reading, Shelf
 from skymem.stores.swap import ShortTermChangedError
@@ -137,10 +138,11 @@ def _run_agent(
     limits = {"promote": rules.promote_threshold, "rotate": float(rules.short_term_max_lines)}
     outcomes = [Outcome(step, agent, limits[step]) for step in steps]
     try:
-        if dry_run:
-            _rehearse(work, catalog, agent, outcomes)
-        else:
-            _perform(work, catalog, agent, outcomes, plans)
+        with disk_errors(work.paths.agent(agent).directory):
+            if dry_run:
+                _rehearse(work, catalog, agent, outcomes)
+            else:
+                _perform(work, catalog, agent, outcomes, plans)
     except (InterruptedRunError, StalePlanError):
         raise
     except SkymemError as error:
@@ -204,11 +206,7 @@ def _perform(
 
 
 def _prepare(work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, run: str) -> None:
-    try:
-        outcome.recovered = recover(work, shelf, catalog)
-        catalog.catch_up(shelf.paths)
-    except sqlite3.Error as error:
-        _do_without_file(work, shelf, catalog, error)
+    outcome.recovered = _recover(work, shelf, catalog)
     flat = work.paths.flat_short_term
     if shelf.paths.name == DEFAULT_AGENT and flat.exists():
         shelf.swap.adopt(flat, run, work.now())
@@ -216,12 +214,25 @@ def _prepare(work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, 
         shelf.drains.look(drain, run, work.now())
 
 
-def _do_without_file(work: Workplace, shelf: Shelf, catalog: Catalog, error: sqlite3.Error) -> None:
+def _recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
+    """Finish what was left, and know what every tier has: else it would be moved again."""
+    try:
+        finished = recover(work, shelf, catalog)
+        catalog.catch_up(shelf.paths)
+    except sqlite3.Error as error:
+        if catalog.temporary:
+            raise
+        return _do_without_file(work, shelf, catalog, error)
+    return finished
+
+
+def _do_without_file(
+    work: Workplace, shelf: Shelf, catalog: Catalog, error: sqlite3.Error
+) -> list[str]:
     """Go on with a catalog in memory: the file is damaged, or the disk has no room for it."""
     work.degrade(f"catalog: {error}")
     catalog.become_temporary(damaged=not isinstance(error, sqlite3.OperationalError))
-    recover(work, shelf, catalog)
-    catalog.catch_up(shelf.paths)
+    return _recover(work, shelf, catalog)
 
 
 def _until_done(
@@ -235,7 +246,7 @@ def _until_done(
             edited += 1
             if edited == EDITED_TRIES or saved is not None:
                 raise
-            recover(work, shelf, catalog)
+            _recover(work, shelf, catalog)
             continue
         except sqlite3.Error as error:
             if catalog.temporary:

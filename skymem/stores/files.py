@@ -247,10 +247,7 @@ class Files:
             try:
                 os.fchown(fd, old.st_uid, old.st_gid)
             except PermissionError as error:
-                raise NotAllowedError(
-                    f"{path}: can't keep its owner {old.st_uid}:{old.st_gid}; "
-                    f"give it to the home's owner with chown, or run skymem as its owner"
-                ) from error
+                raise owner_lost(path, old) from error
         os.fchmod(fd, stat.S_IMODE(old.st_mode))
         for name in os.listxattr(path, follow_symlinks=False):
             os.setxattr(fd, name, os.getxattr(path, name, follow_symlinks=False))
@@ -270,6 +267,14 @@ def refuse_link(path: Path) -> None:
             f"{path} is a symbolic link to {os.readlink(path)}; "
             f"put the file itself there, or make its directory a bind mount"
         )
+
+
+def owner_lost(path: Path, status: os.stat_result) -> NotAllowedError:
+    """Say that a file can't be replaced without taking it from its owner (promise 9)."""
+    return NotAllowedError(
+        f"{path}: can't keep its owner {status.st_uid}:{status.st_gid}; "
+        f"give it to the home's owner with chown, or run skymem as its owner"
+    )
 
 
 def take_lease(fd: int, kind: int) -> bool:

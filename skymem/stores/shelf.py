@@ -5,7 +5,9 @@ long-term, archives: the way lines travel, so that a line on its way may be seen
 missed.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,7 +21,7 @@ from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
 from skymem.stores.catalog import Catalog, Found, tier_files
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Drains
-from skymem.stores.files import Files
+from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import ContentHash, last_newline_end, read_entries
 from skymem.stores.lock import held, never_stopped
@@ -66,7 +68,7 @@ class Shelf:
         mode = self.files.modes.file
         lock = self.paths.append_lock
         block = b"".join(lines)
-        with held(lock, "append", deadline_seconds=APPEND_LOCK_SECONDS, stop=self.stop, mode=mode):
+        with held(lock, "", deadline_seconds=APPEND_LOCK_SECONDS, stop=self.stop, mode=mode):
             self.files.append(self.paths.short_term, block, shared=True)
 
     def ensure(self) -> None:
@@ -82,9 +84,8 @@ class Shelf:
         """Everything readers count as short-term: drains' rests, then the file."""
         limit = self.rules.line_bytes_max
         for path, start in [*self.drains.tails(), (self.paths.short_term, 0)]:
-            try:
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            except FileNotFoundError:
+            fd = _open_or_none(path)
+            if fd is None:
                 continue
             try:
                 yield from read_entries(
@@ -228,7 +229,11 @@ class Reading:
 
 
 def _open_or_none(path: Path) -> int | None:
-    try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return None
+    refuse_link(path)
+    with disk_errors(path):
+        try:
+            if not stat.S_ISREG(os.lstat(path).st_mode):  # opening a pipe would wait for its writer
+                raise OSError(errno.EINVAL, "is no regular file")
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return None

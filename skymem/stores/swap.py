@@ -14,7 +14,7 @@ from typing import Final
 from skymem.errors import DiskError, SkymemError
 from skymem.model.plan import Inputs
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Cursor, Drains
-from skymem.stores.files import Files, disk_errors, refuse_link
+from skymem.stores.files import Files, disk_errors, owner_lost, refuse_link
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import CHUNK_BYTES, ContentHash
 from skymem.stores.lock import held, never_stopped
@@ -43,6 +43,16 @@ class Swap:
         self._files = files
         self._drains = drains
         self._stop = stop
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse, before anything moves, a short-term that can't be replaced afterwards.
+
+        Raises:
+            ShortTermChangedError: it is no longer the file the plan saw.
+            DiskError: it is set read-only.
+            NotAllowedError: it is a symbolic link, or another user's.
+        """
+        self._check(self._agent.short_term, inputs)
 
     def without(
         self, fd: int, inputs: Inputs, gone: Sequence[tuple[int, int]], run: str, now: float
@@ -86,9 +96,9 @@ class Swap:
     ) -> None:
         drain = self._drains.begin(name, cursor)
         try:
-            lock = self._agent.append_lock
+            lock, mode = self._agent.append_lock, self._files.modes.file
             with (
-                held(lock, "swap", deadline_seconds=APPEND_LOCK_SECONDS, stop=self._stop),
+                held(lock, "", deadline_seconds=APPEND_LOCK_SECONDS, stop=self._stop, mode=mode),
                 disk_errors(source),
             ):
                 self._check(source, inputs)
@@ -111,6 +121,8 @@ class Swap:
             status = os.lstat(source)
             if not status.st_mode & READ_ONLY_MODE:
                 raise PermissionError(30, "is read-only; allow its owner to write (chmod u+w)")
+        if os.geteuid() not in (0, status.st_uid):
+            raise owner_lost(source, status)
         same = (status.st_dev, status.st_ino) == (inputs.device, inputs.inode)
         if not same or status.st_size < inputs.consumed:
             raise ShortTermChangedError(str(source))
