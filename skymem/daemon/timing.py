@@ -232,16 +232,18 @@ class Timer:
         return {job.id: job.next_run_time.timestamp() for job in self._scheduler.get_jobs()}
 
     def halt(self) -> None:
-        """Start nothing any more; runs in hand go on.
+        """Let nothing new fall due; runs in hand go on.
 
-        Paused first, so that nothing new falls due; then emptied, which waits for the pass in
-        progress. A shutdown alone races it and ends in "cannot schedule new futures" (hazard C11).
+        A pass under way may still hand out what was due when it began.
         """
         self._scheduler.pause()
-        self._scheduler.remove_all_jobs()
 
     def close(self) -> None:
-        """End the threads, after the runs in hand; `halt` comes first."""
+        """End the threads, after the runs in hand.
+
+        APScheduler takes the lock of its passes for this and empties its store under it, so that
+        a pass that comes late finds nothing to schedule (hazard C11).
+        """
         self._scheduler.shutdown(wait=True)
 
     def _listen(self, event: Any) -> None:

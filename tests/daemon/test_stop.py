@@ -12,15 +12,15 @@ import pytest
 def test_the_first_signal_finishes_the_run_in_hand_and_starts_no_other(
     number: signal.Signals, daemon: Any, remember_runs: Callable[..., None]
 ) -> None:
-    remember_runs(sleep_1=1e6, told=9.5)
-    up = daemon({"name": "sleep_1"}, {"name": "told", "seconds": 10})
-    up.wait_for(lambda: up.noted("start sleep_1"))
+    remember_runs(sleep_2=1e6, told=8.5)
+    up = daemon({"name": "sleep_2"}, {"name": "told", "seconds": 10})
+    up.wait_for(lambda: up.noted("start sleep_2"))
     up.signal(number)
     up.wait_for(lambda: up.heartbeat()["state"] == "stopping")
     code, log = up.end()
     assert code == 0
-    assert up.noted("end sleep_1")
-    assert up.record("sleep_1")["last_exit_code"] == 0
+    assert up.noted("end sleep_2")
+    assert up.record("sleep_2")["last_exit_code"] == 0
     assert not up.noted("start told"), "it fell due a second later"
     assert up.heartbeat()["state"] == "stopped"
     assert "Traceback" not in log
