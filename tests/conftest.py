@@ -120,11 +120,15 @@ class Desk:
 
     def quarantined(self) -> list[bytes]:
         """The pieces in quarantine, cut out of its raw files."""
+        return [piece for _, piece in self.quarantined_from()]
+
+    def quarantined_from(self) -> list[tuple[str, bytes]]:
+        """The same, each with the file it came from."""
         directory = self.tiers.quarantine
         found = []
         for entry in Quarantine(directory, self.files).entries():
             raw = (directory / entry["index"]).with_suffix(".raw").read_bytes()
-            found.append(raw[entry["raw_offset"] :][: entry["bytes"]])
+            found.append((entry["file"], raw[entry["raw_offset"] :][: entry["bytes"]]))
         return found
 
     def reasons(self) -> list[str]:
