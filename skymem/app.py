@@ -253,9 +253,17 @@ def locate_home(explicit: str | None = None) -> HomeChoice:
 
     Raises:
         HomeNotFoundError: there is none.
+        NotAllowedError: this user can't look into it.
     """
     choice = choose_home(explicit, os.environ, _current_directory(), os.geteuid())
-    if not (choice.path / RULES_FILE).is_file():
+    try:
+        found = (choice.path / RULES_FILE).is_file()
+    except PermissionError:
+        raise NotAllowedError(
+            f"{choice.path} can't be looked into by uid {os.geteuid()}; "
+            "run skymem as its owner, or use another --home"
+        ) from None
+    if not found:
         raise HomeNotFoundError(f"{choice.path} ({choice.why})")
     return choice
 

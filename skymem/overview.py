@@ -68,7 +68,7 @@ def jobs_overview(
 ) -> list[dict[str, Any]]:
     """Each entry of the schedule: what it did last and does next."""
     beat = daemon["heartbeat"] if daemon["running"] and daemon["heartbeat"] else {}
-    running = beat.get("running", [])
+    running = {one["name"] for one in beat.get("running", [])}
     live = beat.get("next_runs", {})
     found = []
     for entry in schedule.entries:

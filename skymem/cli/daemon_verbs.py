@@ -1,5 +1,6 @@
 """Verbs about the schedule: run, jobs."""
 
+import os
 import sys
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -25,13 +26,15 @@ def run(
 
     Example: skymem run
     """
+    from importlib.metadata import version
+
     from skymem.daemon.service import exit_code_of, serve, serve_once
 
     spoken = globals_of(context)
-    setting = _setting(spoken.open(), spoken.log_level)
+    release = version("skymem")  # read before root becomes the owner, who may see less
+    setting = _setting(spoken.open(), spoken.log_level, release)
     if dry_run:
-        for entry in setting.schedule.entries:
-            render.line(f"{entry.name}: {'would run' if entry.enabled else 'is disabled'}")
+        _print_entries(setting.schedule.entries, as_json=as_json)
         return
     if not once:
         raise typer.Exit(serve(setting, catch_up=not no_catch_up))
@@ -44,13 +47,26 @@ def run(
     raise typer.Exit(exit_code_of(results))
 
 
-def _setting(home: Any, log_level: str) -> Any:
-    from importlib.metadata import version
+def _print_entries(entries: Any, *, as_json: bool) -> None:
+    if as_json:
+        found = [{"name": one.name, "job": one.job, "enabled": one.enabled} for one in entries]
+        render.document({"jobs": found, "dry_run": True})
+        return
+    for one in entries:
+        render.line(f"{one.name}: {'would run' if one.enabled else 'is disabled'}")
 
+
+def _setting(home: Any, log_level: str, release: str) -> Any:
     from skymem.app import now
     from skymem.config.schedule_file import read_schedule
     from skymem.daemon.service import Setting
+    from skymem.errors import NotAllowedError
 
+    if not os.access(sys.executable, os.X_OK):  # root has become the owner, who may see less
+        raise NotAllowedError(
+            f"the home's owner (uid {os.geteuid()}) can't start {sys.executable}; "
+            "install skymem where that user can reach it"
+        )
     home.shelf("sky").ensure()  # so that a first `echo >>` finds the directory
     command = [sys.executable, "-m", "skymem", "--home", str(home.paths.root)]
     return Setting(
@@ -58,8 +74,9 @@ def _setting(home: Any, log_level: str) -> Any:
         files=home.files,
         schedule=read_schedule(home.paths.schedule),
         clock=now,
-        command=[*command, "--log-level", log_level],
-        version=version("skymem"),
+        command=command,
+        log_level=log_level,
+        version=release,
     )
 
 

@@ -4,21 +4,29 @@
 several times what the answer does: a plain `status` is answered without it.
 """
 
+import io
 import os
 import sys
 
-from skymem.errors import SkymemError
+from skymem.errors import InterruptedRunError, SkymemError
 
 
 def main() -> None:
     """Run a command line; ends the process with the code of README's table."""
     os.umask(0o077)  # whatever a library creates beside us stays private too (hazard H7)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that has no “–” is no reason to fail
+            stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(_run(sys.argv[1:]))
     except SkymemError as error:
+        from skymem.cli.render import complain
+
         for text in str(error).split("\n"):
-            sys.stderr.write(f"skymem: {text}\n")
+            complain(text)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:  # outside the verbs that finish their step first
+        sys.exit(InterruptedRunError.exit_code)
 
 
 def _run(words: list[str]) -> int:

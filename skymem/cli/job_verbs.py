@@ -1,5 +1,6 @@
 """Verbs that run a job: promote, rotate, trigger, apply."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,14 +79,21 @@ def apply(
     stop_flag.listen()
     job, plans = load_plans(file)
     home = globals_of(context).open()
+    detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run)
     if dry_run:
-        shown = [(saved.job, saved.agent, saved.decisions) for saved in plans.values()]
-        for saved_job, agent, decisions in shown:
-            _decisions(saved_job, agent, decisions)
-        return
-    detail, outcomes = home.run_job(job, plans=plans)
+        _check_fit(plans, outcomes)
     _tell(detail, outcomes, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
+
+
+def _check_fit(plans: Mapping[tuple[str, str], Any], outcomes: "list[Outcome]") -> None:
+    """Refuse saved plans whose inputs are not those of the dry run just made."""
+    from skymem.errors import StalePlanError
+
+    fresh = {(plan.job, plan.agent): plan.inputs for one in outcomes for plan in one.plans}
+    for key, saved in plans.items():
+        if fresh.get(key) != saved.inputs:
+            raise StalePlanError(f"short-term of {saved.agent}, or what surrounds it, has changed")
 
 
 def _run(

@@ -40,7 +40,8 @@ def choose(
         str | None, typer.Option(metavar="NAME", help="One agent; else $SKYMEM_AGENT, else sky.")
     ] = None,
     log_level: Annotated[
-        str, typer.Option(metavar="LEVEL", help="debug, info, warning or error; on stderr.")
+        str,
+        typer.Option(metavar="LEVEL", help="Of the daemon's log: debug, info, warning or error."),
     ] = "info",
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")

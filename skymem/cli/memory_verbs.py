@@ -29,7 +29,7 @@ def remember(
 ) -> None:
     """Write to short-term; returns once it is on disk.
 
-    Example: skymem remember "User wants reports at 7am" --importance 0.9 --tag preference
+    Example: skymem remember "User wants reports at 7am" --importance 0.9
     """
     from skymem.app import now
     from skymem.errors import UsageError
@@ -44,8 +44,8 @@ def remember(
     if text is None:
         admitted = admit_lines(sys.stdin.buffer.read(), limit=limit, now=now())
     else:
-        extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or [])}
-        given = {key: value for key, value in extra.items() if value}
+        extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or []) or None}
+        given = {key: value for key, value in extra.items() if value is not None}
         one = admit_fields(
             text, limit=limit, now=now(), tags=tag or [], importance=importance, extra=given
         )

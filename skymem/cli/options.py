@@ -25,7 +25,7 @@ class Globals:
         from skymem.app import agent_from_environment
         from skymem.policy.admit import check_agent_name
 
-        return check_agent_name(self.agent or agent_from_environment())
+        return check_agent_name(agent_from_environment() if self.agent is None else self.agent)
 
     def open(self, *, appending: bool = False) -> "Home":
         """Open the home, as its owner."""

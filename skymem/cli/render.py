@@ -1,6 +1,7 @@
 """Printing: one JSON document, or lines for a person, with memory text made harmless."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,17 +12,21 @@ ID_LETTERS = 12
 
 def document(value: Mapping[str, Any]) -> None:
     """Print one JSON document."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=True, allow_nan=False) + "\n")
+    line(json.dumps(value, ensure_ascii=True, allow_nan=False))
 
 
 def line(text: str = "") -> None:
-    """Print a line."""
-    sys.stdout.write(text + "\n")
+    """Print a line; a reader who closed the pipe has had enough: what was done stays done."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(text: str) -> None:
     """Print a line on stderr."""
-    sys.stderr.write(f"skymem: {text}\n")
+    sys.stderr.write(f"skymem: {harmless(text)}\n")
 
 
 def harmless(text: str) -> str:

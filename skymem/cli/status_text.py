@@ -59,5 +59,6 @@ def _print_last_action(record: dict[str, Any] | None) -> None:
         return
     detail = record["detail"]
     told = summary(detail) if "remaining" in detail else detail.get("error", "no result")
-    when = render.moment(record["ts"])
-    render.line(f"last    {when}  {record['action']}: {render.harmless(str(told))}")
+    name = f"{record['action']}: "
+    told = render.harmless(str(told).removeprefix(name))
+    render.line(f"last    {render.moment(record['ts'])}  {name}{told}")

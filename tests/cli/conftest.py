@@ -1,0 +1,114 @@
+"""The command line, called as a shell calls it: its words in, exit code, stdout and stderr out."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skymem.cli import entry
+
+RULES = "promote_threshold: 0.70\nshort_term_max_lines: 5000\n"
+OWNER, OTHER = 61_001, 61_002
+"""Two users nobody is; a uid needs no entry in /etc/passwd."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON document that stdout holds, whole."""
+        return json.loads(self.out)
+
+
+@dataclass
+class Shell:
+    """Runs the command on one home."""
+
+    home: Path
+    monkeypatch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    @property
+    def agent_directory(self) -> Path:
+        return self.home / "memory/sky"
+
+    @property
+    def short_term(self) -> Path:
+        return self.agent_directory / "short_term.jsonl"
+
+    def __call__(self, *words: str, stdin: bytes = b"") -> Told:
+        """In this process, through the one boundary that prints errors: for breadth."""
+        return self.bare("--home", str(self.home), *words, stdin=stdin)
+
+    def bare(self, *words: str, stdin: bytes = b"") -> Told:
+        """The same, but the home is left to be found."""
+        self.monkeypatch.setattr(sys, "argv", ["skymem", *words])
+        self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        self.capture.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            entry.main()
+        out, err = self.capture.readouterr()
+        code = ended.value.code
+        return Told(code if isinstance(code, int) else int(bool(code)), out, err)
+
+    def process(self, *words: str, stdin: bytes = b"", **more: Any) -> Told:
+        """In a process of its own."""
+        command = [sys.executable, "-m", "skymem", "--home", str(self.home), *words]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60}
+        done = subprocess.run(command, check=False, input=stdin, **{**streams, **more})
+        return Told(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+
+    def as_user(self, uid: int, *words: str, groups: tuple[int, ...] = ()) -> Told:
+        """In a process of its own, as another user; only root can ask for it."""
+        driver = Path(__file__).with_name("as_user.py")
+        who = [str(uid), ",".join(map(str, groups))]
+        command = [sys.executable, str(driver), *who, "--home", str(self.home), *words]
+        done = subprocess.run(command, check=False, capture_output=True, timeout=60)
+        return Told(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def snapshot(self) -> dict[str, bytes]:
+        """Every file of the home that is not derived, with its bytes."""
+        derived = ("state/", "run/")
+        names = {str(path.relative_to(self.home)): path for path in self.home.rglob("*")}
+        return {
+            name: path.read_bytes()
+            for name, path in names.items()
+            if path.is_file() and not name.startswith(derived) and not name.endswith(".lock")
+        }
+
+
+@pytest.fixture(autouse=True)
+def boundary_left_clean() -> Iterator[None]:
+    """`main` sets the umask and the job verbs handle signals: a test leaves neither behind."""
+    umask = os.umask(0o022)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    os.umask(umask)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Shell:
+    """The command, on a new home."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where `demo` makes its home
+    made = Shell(tmp_path / "home", monkeypatch, capsys)
+    made.bare("init", str(made.home))
+    return made

@@ -1,0 +1,67 @@
+"""What `jobs` and `status` make of what the daemon wrote."""
+
+import json
+
+from skymem.app import open_home
+from skymem.config.schedule_file import read_schedule
+from skymem.overview import daemon_overview, jobs_overview
+from skymem.stores.lock import held
+from tests.cli.conftest import Shell
+
+
+def _beat(shell: Shell) -> None:
+    beat = {
+        "ts": 1.0,
+        "running": [{"name": "memory_rotate_check", "since": 1.0}],
+        "next_runs": {"heartbeat": 17.0},
+    }
+    (shell.home / "status").mkdir(exist_ok=True)
+    (shell.home / "status/sky_heartbeat.json").write_text(json.dumps(beat))
+
+
+def test_a_run_in_hand_is_shown_as_running_while_its_daemon_lives(shell: Shell) -> None:
+    home = open_home(str(shell.home))
+    schedule = read_schedule(home.paths.schedule)
+    _beat(shell)
+    dead = jobs_overview(schedule, {}, {}, daemon_overview(home))
+    home.paths.run.mkdir(exist_ok=True)
+    with held(home.paths.daemon_lock, "skymem run", deadline_seconds=1):
+        live = jobs_overview(schedule, {}, {}, daemon_overview(home))
+
+    assert [one["name"] for one in live if one["running"]] == ["memory_rotate_check"]
+    assert not any(one["running"] for one in dead)
+    assert {one["name"]: one["next_run"] for one in live}["heartbeat"] == 17.0
+
+
+def test_a_failed_run_is_an_alarm(shell: Shell) -> None:
+    open_home(str(shell.home)).record("promote", {"ok": False, "error": "sky: no space"})
+    found = shell("status", "--json").json
+
+    assert found["health"] == "degraded"
+    assert found["alarms"] == ["promote failed: sky: no space"]
+    assert "no space" in shell("status").out
+
+
+def test_what_could_not_be_read_is_an_alarm_with_its_place(shell: Shell) -> None:
+    with shell.short_term.open("wb") as stream:
+        stream.write(b"not json\n")
+    assert shell("promote", "--json").json["quarantined"] == 1
+    found = shell("status", "--json").json
+
+    assert found["alarms"] == ["sky: 1 unreadable piece(s) in memory/sky/quarantine"]
+
+
+def test_the_last_action_is_told_once(shell: Shell) -> None:
+    shell("promote")
+
+    assert shell("status").out.count("promote:") == 1
+
+
+def test_the_first_sources_path_is_adopted_and_told(shell: Shell) -> None:
+    flat = shell.home / "memory/short_term.jsonl"
+    flat.write_text('{"ts": 1, "type": "short", "content": "old path", "importance": 0.9}\n')
+    told = shell("promote", "--json")
+
+    assert told.json["promoted"] == 1
+    assert "old path" in (shell.agent_directory / "long_term.jsonl").read_text()
+    assert any("adopted" in note for note in shell("status", "--json").json["notes"])
