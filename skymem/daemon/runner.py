@@ -83,6 +83,7 @@ class Runner:
             changed()
 
     def _run(self, entry: ScheduleEntry, started: float) -> RunResult:
+        self._journal.debug("command", argv=" ".join(self._command))
         self._journal.info("run started", name=entry.name, job=entry.job)
         seq_before = self._last_written(entry).get("seq")
         clock_start = time.monotonic()

@@ -44,6 +44,9 @@ class Setting:
     """Starts the CLI on this home; a run of entry N is `command` + `trigger N --scheduled`."""
 
     version: str = ""
+    log_level: str = "info"
+    """The least that the log says: debug, info, warning or error."""
+
     stop: Stop = field(default_factory=Stop)
 
 
@@ -100,7 +103,7 @@ class Service:
         self._schedule = setting.schedule
         self._root = setting.paths.root
         self._stop = setting.stop
-        self._journal = Journal(setting.clock)
+        self._journal = Journal(setting.clock, level=setting.log_level)
         status = StatusFiles(setting.paths, setting.files)
         self._heart = Heart(
             status,

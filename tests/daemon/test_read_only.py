@@ -40,4 +40,4 @@ def test_a_status_directory_nobody_may_write_stops_nothing(
     assert code == 0
     assert list(status.iterdir()) == []
     assert log.count("can't write the heartbeat") == 1
-    assert "can't write the status name=exit_3" in log
+    assert 'event="can\'t write the status" name=exit_3' in log

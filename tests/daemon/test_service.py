@@ -43,14 +43,14 @@ def test_a_new_home_checks_memory_within_seconds_and_says_so(home: Path, daemon:
     beat = up.heartbeat()
     assert (beat["state"], beat["running"]) == ("stopped", [])
     assert re.search(r"entry name=promote job=promote next_run=20..-..-..T", log)
-    assert re.search(r"run ended name=told ok=True exit_code=0 duration_s=\S+ acted=2\n", log)
+    assert re.search(r"event="run ended" name=told ok=true exit_code=0 duration_s=\S+ acted=2\n", log)
     assert "Traceback" not in log
 
 
 def test_journald_needs_no_second_timestamp(daemon: Any) -> None:
     up = daemon(env={"JOURNAL_STREAM": "8:1"})
     up.started()
-    assert up.stop()[1].startswith("info: daemon started home=")
+    assert up.stop()[1].startswith('level=info event="daemon started" home=')
 
 
 def test_a_missed_run_is_caught_up_once(daemon: Any, remember_runs: Callable[..., None]) -> None:
