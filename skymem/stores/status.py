@@ -110,7 +110,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """Read one JSON object, or None where there is none that can be read."""
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
@@ -127,7 +127,7 @@ def last_json_line(path: Path) -> dict[str, Any] | None:
     for line in reversed(lines):
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             return value
