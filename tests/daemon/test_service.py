@@ -42,8 +42,9 @@ def test_a_new_home_checks_memory_within_seconds_and_says_so(home: Path, daemon:
     assert up.record("promote")["last_start"] is None
     beat = up.heartbeat()
     assert (beat["state"], beat["running"]) == ("stopped", [])
-    assert re.search(r"entry name=promote job=promote next_run=20..-..-..T", log)
-    assert re.search(r"event="run ended" name=told ok=true exit_code=0 duration_s=\S+ acted=2\n", log)
+    assert re.search(r"event=entry name=promote job=promote next_run=20..-..-..T", log)
+    ended = r'event="run ended" name=told ok=true exit_code=0 duration_s=\S+ acted=2\n'
+    assert re.search(ended, log)
     assert "Traceback" not in log
 
 
