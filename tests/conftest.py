@@ -95,7 +95,7 @@ class Desk:
     def raw(self, tier: str) -> list[bytes]:
         """The lines of a tier, without their newlines."""
         lines = (path.read_bytes().split(b"\n") for path in self.files_of(tier))
-        return [each for found in lines for each in found if each]
+        return [each for found in lines for each in found if each.strip()]
 
     def memories(self, tier: str) -> list[Memory]:
         return [read_line(each) for each in self.raw(tier)]
