@@ -15,7 +15,14 @@ from skymem.daemon.journal import Journal, iso_time
 from skymem.daemon.runner import Runner, RunResult
 from skymem.daemon.runs import RunBook, RunRecord
 from skymem.daemon.stop import Stop
-from skymem.daemon.timing import HEARTBEAT, FirstRun, Timer, due_time, first_runs
+from skymem.daemon.timing import (
+    FIRST_RUN_SECONDS,
+    HEARTBEAT,
+    FirstRun,
+    Timer,
+    due_time,
+    first_runs,
+)
 from skymem.errors import BusyError, DaemonRunningError, DiskError, InterruptedRunError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 from skymem.stores.files import Files
@@ -44,6 +51,9 @@ class Setting:
     """Starts the CLI on this home; a run of entry N is `command` + `trigger N --scheduled`."""
 
     version: str = ""
+    first_run_seconds: float = FIRST_RUN_SECONDS
+    """How long after its first start a new home has its first run."""
+
     log_level: str = "info"
     """The least that the log says: debug, info, warning or error."""
 
@@ -103,6 +113,7 @@ class Service:
         self._schedule = setting.schedule
         self._root = setting.paths.root
         self._stop = setting.stop
+        self._first_run_seconds = setting.first_run_seconds
         self._journal = Journal(setting.clock, level=setting.log_level)
         status = StatusFiles(setting.paths, setting.files)
         self._heart = Heart(
@@ -156,7 +167,13 @@ class Service:
             on_skip=self._skipped,
             complain=partial(self._journal.trace, "the scheduler complains"),
         )
-        for first in first_runs(self._schedule, self._book.snapshot(), now, catch_up=catch_up):
+        for first in first_runs(
+            self._schedule,
+            self._book.snapshot(),
+            now,
+            catch_up=catch_up,
+            first_run_seconds=self._first_run_seconds,
+        ):
             self._note_late(first, now, catch_up=catch_up)
             timer.add(first.entry, partial(self._due, first.entry), first.at)
         for entry in enabled:

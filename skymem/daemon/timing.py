@@ -22,9 +22,10 @@ from skymem.model.cron import CronFields, parse_cron
 from skymem.model.schedule import Cron, Daily, Every, Schedule, ScheduleEntry, Trigger
 
 FIRST_JOB: Final = "memory_rotate_check"
-"""What a new home runs at once: whoever tries skymem sees it work within a minute."""
+"""What a new home runs first: whoever tries skymem sees it work within a minute."""
 
-FIRST_RUN_SECONDS: Final = 2.0
+FIRST_RUN_SECONDS: Final = 45.0
+"""Late enough for a newcomer to append the first lines by hand, and still within the minute."""
 
 CATCH_UP_SPACING_SECONDS: Final = 0.5
 """Between runs that are all overdue at start: a small host is not hit by every job at once."""
@@ -69,17 +70,23 @@ def next_runs(schedule: Schedule, runs: Runs, now: float) -> dict[str, float | N
 
 
 def first_runs(
-    schedule: Schedule, runs: Runs, now: float, *, catch_up: bool = True
+    schedule: Schedule,
+    runs: Runs,
+    now: float,
+    *,
+    catch_up: bool = True,
+    first_run_seconds: float = FIRST_RUN_SECONDS,
 ) -> list[FirstRun]:
     """When each enabled entry runs first after a start at `now`; heartbeats are left to the caller.
 
     An overdue entry runs at once, one after the other, or without `catch_up` at its next regular
-    time. Jitter is added, also to a due time that it could still have put off.
+    time. Jitter is added, also to a due time that it could still have put off. A new home's first
+    run comes `first_run_seconds` after it was first seen.
     """
     plans: list[FirstRun] = []
     overdue = 0
     for entry in _timed(schedule):
-        due = _due(entry, schedule, runs, now)
+        due = _due(entry, schedule, runs, now, first_run_seconds)
         latest = due + entry.jitter_seconds
         if latest > now or _is_first_ever(entry, runs):
             # Not for secrets: it only spreads load.
@@ -99,10 +106,16 @@ def _timed(schedule: Schedule) -> list[ScheduleEntry]:
     return [entry for entry in schedule.entries if entry.enabled and entry.job != HEARTBEAT]
 
 
-def _due(entry: ScheduleEntry, schedule: Schedule, runs: Runs, now: float) -> float:
+def _due(
+    entry: ScheduleEntry,
+    schedule: Schedule,
+    runs: Runs,
+    now: float,
+    first_run_seconds: float = FIRST_RUN_SECONDS,
+) -> float:
     record = runs.get(entry.name, RunRecord(now))
     if _is_first_ever(entry, runs):
-        return min(now, record.first_seen) + FIRST_RUN_SECONDS
+        return min(now, record.first_seen) + first_run_seconds
     return due_time(entry, record, schedule.timezone, now)
 
 

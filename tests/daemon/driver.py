@@ -45,6 +45,7 @@ def main(verb: str, home: str, schedule: str, *flags: str) -> int:
         clock=time.time,
         command=[sys.executable, "-S", str(Path(__file__).with_name("child.py")), home],
         version="0.0-test",
+        first_run_seconds=1.0,
     )
     if "--kill-scheduler" in flags:
         threading.Thread(target=kill_the_scheduler_soon, daemon=True).start()
