@@ -18,6 +18,7 @@ from skymem.stores.shelf import Shelf
 
 def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     """Bring one agent's files to a state a job can start from; returns the runs it finished."""
+    _secure_names(work, shelf)
     _tidy(shelf, shelf.paths.directory)
     _tidy(shelf, shelf.paths.quarantine)
     if shelf.paths.name == DEFAULT_AGENT:  # its jobs adopt the flat file, and nobody else's
@@ -27,9 +28,6 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     finished: list[str] = []
     for begin in catalog.open_runs(shelf.paths.name, ledger):
         swapped = _identity(shelf.paths.short_term) != begin["short"]
-        # The kill may have come before the names it made were on disk: the run's last step, and
-        # whatever the next one builds on them, must not outlive them in a power cut.
-        shelf.files.fsync_directory(shelf.paths.directory)
         if not swapped:
             shelf.quarantine.take_back(begin["run"])
             if begin["job"] == "promote":
@@ -38,6 +36,18 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
         ledger.append([{**end, "recovered": True, "swapped": swapped}], work.now())
         finished.append(str(begin["run"]))
     return finished
+
+
+def _secure_names(work: Workplace, shelf: Shelf) -> None:
+    """Make durable what names a killed run made, moved or removed without coming to sync them.
+
+    Whatever this run builds on them must not outlive them in a power cut.
+    """
+    home, agent = work.paths, shelf.paths
+    for directory in (home.root, home.memory, agent.directory, agent.drains, agent.quarantine):
+        if directory.is_dir():
+            with disk_errors(directory):
+                shelf.files.fsync_directory(directory)
 
 
 def _tidy(shelf: Shelf, directory: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from skymem.model.plan import Damage
 from skymem.model.spelling import read_line
-from skymem.model.strict_json import LineDamage
+from skymem.model.strict_json import BOM, LineDamage
 from skymem.stores.files import Files, disk_errors, take_lease
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end
@@ -78,16 +78,23 @@ class Drains:
         return drain
 
     def take_back(self, drain: Path) -> None:
-        """Forget a drain whose swap did not happen: its bytes are still short-term."""
+        """Forget a drain: its swap did not happen, or all of it was taken over.
+
+        The cursor goes only when the drain is surely gone: a drain that a power cut brought back
+        alone would be taken over again from its start.
+        """
         with disk_errors(drain):
-            for path in (drain, _cursor_path(drain)):
-                with contextlib.suppress(FileNotFoundError):
-                    self._files.unlink(path)
+            with contextlib.suppress(FileNotFoundError):
+                self._files.unlink(drain)
+                self._files.fsync_directory(drain.parent)
+            with contextlib.suppress(FileNotFoundError):
+                self._files.unlink(_cursor_path(drain))
 
     def recover(self) -> None:
         """Finish or take back what a kill left half done."""
-        for leftover in self._agent.drains.glob(".*.new"):
-            self._files.unlink(leftover)
+        with disk_errors(self._agent.drains):
+            for leftover in self._agent.drains.glob(".*.new"):
+                self._files.unlink(leftover)
         for path in self._agent.drains.glob("[!.]*.cursor.json"):
             drain = path.with_name(path.name.removesuffix(".cursor.json"))
             if not drain.exists() or _same_file(drain, self._source(self._read(drain))):
@@ -141,15 +148,15 @@ class Drains:
                 end = _next_newline_end(fd, offset, size)
             if end <= offset:
                 return
-            self._deliver(drain, os.pread(fd, end - offset, offset), end)
+            self._deliver(drain, _block(fd, offset, end), end)
 
     def _deliver(self, drain: Path, block: bytes, end: int) -> None:
         cursor = self._read(drain)
         short_term = self._agent.short_term
         size = short_term.stat().st_size if short_term.exists() else 0
         self._write(drain, replace(cursor, delivering_to=end, delivering_from=size))
-        lock = self._agent.append_lock
-        with held(lock, "late lines", deadline_seconds=APPEND_LOCK_SECONDS):
+        lock, mode = self._agent.append_lock, self._files.modes.file
+        with held(lock, "", deadline_seconds=APPEND_LOCK_SECONDS, mode=mode):
             self._files.append(short_term, block, shared=True)
         self._write(drain, replace(cursor, offset=end, delivering_to=0, delivering_from=0))
 
@@ -159,14 +166,32 @@ class Drains:
         if not cursor.delivering_to:
             return
         with drain.open("rb") as stream:
-            stream.seek(cursor.offset)
-            block = stream.read(cursor.delivering_to - cursor.offset)
-        arrived = False
-        with contextlib.suppress(FileNotFoundError), self._agent.short_term.open("rb") as stream:
-            stream.seek(cursor.delivering_from)
-            arrived = block in stream.read()
+            block = _block(stream.fileno(), cursor.offset, cursor.delivering_to)
+        arrived = self._secure_arrived(block, cursor.delivering_from)
         offset = cursor.delivering_to if arrived else cursor.offset
         self._write(drain, replace(cursor, offset=offset, delivering_to=0, delivering_from=0))
+
+    def _secure_arrived(self, block: bytes, after: int) -> bool:
+        """Look for a block in short-term and make it durable there; its sync may never have come.
+
+        It is written over itself first: after a failed sync the kernel may call pages clean that
+        never reached the disk.
+        """
+        short_term = self._agent.short_term
+        with disk_errors(short_term):
+            try:
+                fd = os.open(short_term, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            except FileNotFoundError:
+                return False
+            try:
+                beyond = max(0, os.fstat(fd).st_size - after)  # it may be shorter by a hand's edit
+                found = os.pread(fd, beyond, after).find(block)
+                if found >= 0:
+                    self._files.overwrite(fd, block, after + found)
+                    self._files.fsync(fd)
+                return found >= 0
+            finally:
+                os.close(fd)
 
     def _settle_tail(self, fd: int, drain: Path, now: float) -> bool:
         """Judge an unterminated rest nobody can finish; True when nothing is left to take over."""
@@ -200,13 +225,20 @@ class Drains:
     def _read(self, drain: Path) -> Cursor:
         """Read a cursor; a drain without one is taken over from its start: ids tell repeats."""
         value = read_json(_cursor_path(drain))
-        if value is None:
+        try:
+            return Cursor(**value or {})
+        except TypeError:
             return Cursor("short_term.jsonl", 0, 0.0, "")
-        return Cursor(**value)
 
     def _write(self, drain: Path, cursor: Cursor) -> None:
         data: dict[str, Any] = asdict(cursor)
         self._files.replace(_cursor_path(drain), json.dumps(data).encode() + b"\n")
+
+
+def _block(fd: int, start: int, end: int) -> bytes:
+    """Read what goes to short-term; a byte order mark may stand at the start of a file only."""
+    block = os.pread(fd, end - start, start)
+    return block.removeprefix(BOM) if start == 0 else block
 
 
 def _cursor_path(drain: Path) -> Path:

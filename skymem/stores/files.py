@@ -139,12 +139,12 @@ class Files:
             try:
                 if not known:
                     self._widen(path, self.modes.file)
-                start = self._append(fd, data, shared=shared)
+                # The name before the bytes: what holds bytes has a name, whoever dies when.
+                if not os.fstat(fd).st_size:
+                    self.fsync_directory(path.parent)
+                return self._append(fd, data, shared=shared)
             finally:
                 os.close(fd)
-            if not known:
-                self.fsync_directory(path.parent)
-        return start
 
     def _append(self, fd: int, data: bytes, *, shared: bool) -> int:
         terminated = self._tail_terminated(fd, settle=shared)

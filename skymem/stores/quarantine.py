@@ -38,6 +38,8 @@ class Quarantine:
             for name in (f"{run}.jsonl", f"{run}.raw"):
                 with contextlib.suppress(FileNotFoundError):
                     self._files.unlink(self.directory / name)
+                    # One by one: an index without its bytes must not survive a power cut.
+                    self._files.fsync_directory(self.directory)
 
     def entries(self) -> list[dict[str, Any]]:
         """Everything in quarantine, oldest run first."""

@@ -95,6 +95,7 @@ class Swap:
         self, source: Path, temporary: Path, inputs: Inputs, name: str, cursor: Cursor
     ) -> None:
         drain = self._drains.begin(name, cursor)
+        renamed = False
         try:
             lock, mode = self._agent.append_lock, self._files.modes.file
             with (
@@ -105,14 +106,16 @@ class Swap:
                 self._files.link(source, drain)
                 self._files.fsync_directory(drain.parent)
                 self._files.rename(temporary, source)
+                renamed = True
+                # Under the lock: nobody is told that a memory is safe in a file whose name is not.
+                self._files.fsync_directory(source.parent)
         except Exception:
             # Not renamed: short-term is as it was, so neither file has a meaning.
-            with contextlib.suppress(DiskError, OSError):  # the next run tidies what is left
-                self._drains.take_back(drain)
-                self._files.unlink(temporary)
+            if not renamed:
+                with contextlib.suppress(DiskError, OSError):  # the next run tidies what is left
+                    self._drains.take_back(drain)
+                    self._files.unlink(temporary)
             raise
-        with disk_errors(source):
-            self._files.fsync_directory(source.parent)
 
     def _check(self, source: Path, inputs: Inputs) -> None:
         """Refuse to replace a file that is not the one the plan saw, or is set read-only."""

@@ -2,8 +2,7 @@
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,62 +10,9 @@ import pytest
 from . import world
 from .faulty import FAULTS, DyingFiles, PowerCut
 from .oracle import check_records, check_sound, undisturbed
-from .world import AGENT, look
+from .world import HOMES, both_home, late_home, look, promote_home, rotate_home
 
 STEPS_MAX = 1000
-
-
-def promote_home(root: Path) -> str:
-    world.make_home(root)
-    return "promote"
-
-
-def rotate_home(root: Path) -> str:
-    world.make_home(root, lines_max=3)
-    return "rotate"
-
-
-def both_home(root: Path) -> str:
-    world.make_home(root, lines_max=3)
-    return "memory_rotate_check"
-
-
-def flat_home(root: Path) -> str:
-    """The first source's path holds half of it."""
-    world.make_home(root)
-    short_term = root / AGENT / "short_term.jsonl"
-    world.write_old(short_term, short_term.read_bytes().removesuffix(world.TORN))
-    flat = world.line("flat-worth", 0.9) + world.line("flat-kept", 0.1)
-    world.write_old(root / "memory/short_term.jsonl", flat + world.TORN)
-    return "promote"
-
-
-def late_home(root: Path) -> str:
-    """A writer held short-term open across a swap, wrote on, and died without its last newline."""
-    world.make_home(root)
-    short_term = root / AGENT / "short_term.jsonl"
-    everything = short_term.read_bytes().removesuffix(world.TORN)
-    world.write_old(short_term, world.line("early-worth", 0.9) + world.line("early-kept", 0.1))
-    with short_term.open("ab") as late:
-        world.run(root, "promote")
-        late.write(world.line("late-worth", 0.9) + world.line("late-kept", 0.2))
-        late.write(world.line("late-end", 0.8).rstrip())
-    (drain,) = root.glob(f"{AGENT}/drains/*.jsonl")
-    os.utime(drain, (world.OLD, world.OLD))
-    with short_term.open("ab") as more:
-        more.write(everything)
-    os.utime(short_term, (world.OLD, world.OLD))
-    return "promote"
-
-
-HOMES = [promote_home, rotate_home, both_home, flat_home, late_home]
-
-
-@pytest.fixture
-def disk() -> Iterator[Path]:
-    """A place in memory where there is one: no power is cut here, so no disk need turn."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as path:
-        yield Path(path)
 
 
 def as_if_from_another_process(root: Path) -> None:

@@ -169,6 +169,7 @@ def drain_rest(drain: Path) -> bytes:
 
 
 def quarantined(index: Path) -> list[bytes]:
+    assert index.with_suffix(".raw").exists(), "an index without its bytes"
     raw = index.with_suffix(".raw").read_bytes()
     pieces = []
     for text in index.read_bytes().splitlines():
@@ -181,3 +182,49 @@ def quarantined(index: Path) -> list[bytes]:
 
 def read(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
+
+
+def promote_home(root: Path) -> str:
+    make_home(root)
+    return "promote"
+
+
+def rotate_home(root: Path) -> str:
+    make_home(root, lines_max=3)
+    return "rotate"
+
+
+def both_home(root: Path) -> str:
+    make_home(root, lines_max=3)
+    return "memory_rotate_check"
+
+
+def flat_home(root: Path) -> str:
+    """The first source's path holds half of it."""
+    make_home(root)
+    short_term = root / AGENT / "short_term.jsonl"
+    write_old(short_term, short_term.read_bytes().removesuffix(TORN))
+    flat = line("flat-worth", 0.9) + line("flat-kept", 0.1)
+    write_old(root / "memory/short_term.jsonl", flat + TORN)
+    return "promote"
+
+
+def late_home(root: Path) -> str:
+    """A writer held short-term open across a swap, wrote on, and died without its last newline."""
+    make_home(root)
+    short_term = root / AGENT / "short_term.jsonl"
+    everything = short_term.read_bytes().removesuffix(TORN)
+    write_old(short_term, line("early-worth", 0.9) + line("early-kept", 0.1))
+    with short_term.open("ab") as late:
+        run(root, "promote")
+        late.write(line("late-worth", 0.9) + line("late-kept", 0.2))
+        late.write(line("late-end", 0.8).rstrip())
+    (drain,) = root.glob(f"{AGENT}/drains/*.jsonl")
+    os.utime(drain, (OLD, OLD))
+    with short_term.open("ab") as more:
+        more.write(everything)
+    os.utime(short_term, (OLD, OLD))
+    return "promote"
+
+
+HOMES = (promote_home, rotate_home, both_home, flat_home, late_home)
