@@ -62,11 +62,14 @@ class Home:
     owned: bool = True
     """Whether this process runs as the home's owner; else it may append only."""
 
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
+    """Told what a long job is at: what, bytes read, bytes in all."""
+
     _ready: dict[str, Shelf] = field(default_factory=dict)
 
     def workplace(self) -> Workplace:
         """What a job works with."""
-        return Workplace(self.paths, self.files, self.rules, now, pause, self.stop)
+        return Workplace(self.paths, self.files, self.rules, now, pause, self.stop, self.progress)
 
     def shelf(self, agent: str) -> Shelf:
         """The tiers of an agent whose name passed the gate."""

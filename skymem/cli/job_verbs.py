@@ -8,6 +8,7 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, PlanFile, globals_of, stop_flag
+from skymem.cli.progress import progress_line
 from skymem.cli.summary import summary
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def apply(
     stop_flag.listen()
     job, plans = load_plans(file)
     home = globals_of(context).open()
-    detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run)
+    with progress_line() as home.progress:
+        detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run)
     if dry_run:
         _check_fit(plans, outcomes)
     _tell(detail, outcomes, as_json=as_json)
@@ -110,9 +112,9 @@ def _run(
 
     stop_flag.listen()
     dry_run = dry_run or plan is not None
-    detail, outcomes = spoken.open().run_job(
-        job, action=action, agent=spoken.agent, dry_run=dry_run
-    )
+    home = spoken.open()
+    with progress_line() as home.progress:
+        detail, outcomes = home.run_job(job, action=action, agent=spoken.agent, dry_run=dry_run)
     if plan is not None:
         save_plans(plan, outcomes, job)
         detail["plan"] = str(plan)

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -166,7 +167,7 @@ def _rehearse(work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outc
 def _planned(
     work: Workplace, shelf: Shelf, catalog: Catalog, job: str, *, without: frozenset[int]
 ) -> Plan:
-    reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
+    reading = _open_reading(work, shelf, catalog, job)
     try:
         reading.pass_over = without
         plan = JOBS[job].plan(shelf, reading)
@@ -174,6 +175,12 @@ def _planned(
     finally:
         reading.close()
     return plan
+
+
+def _open_reading(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> Reading:
+    reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
+    reading.progress = partial(work.progress, f"{job} {shelf.paths.name}")
+    return reading
 
 
 def surroundings(work: Workplace, shelf: Shelf) -> str:
@@ -266,7 +273,7 @@ def _until_done(
 def _once(
     work: Workplace, shelf: Shelf, catalog: Catalog, job: str, saved: Plan | None
 ) -> tuple[Plan, str]:
-    reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
+    reading = _open_reading(work, shelf, catalog, job)
     try:
         plan = JOBS[job].plan(shelf, reading)
         plan.inputs = reading.inputs(surroundings(work, shelf))

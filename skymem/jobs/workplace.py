@@ -34,6 +34,9 @@ class Workplace:
     """A short wait between two looks at a drain somebody still writes to."""
 
     stop: Callable[[], str] = never_stopped
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
+    """Told now and then what is being worked on, and how many bytes of how many are read."""
+
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
 

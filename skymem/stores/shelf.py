@@ -146,6 +146,9 @@ class Reading:
         self.pass_over: frozenset[int] = frozenset()
         """Offsets of lines to leave out, as if another plan had taken them already."""
 
+        self.progress: Callable[[int, int], None] = lambda _done, _whole: None
+        """Told now and then how many bytes of how many were read."""
+
         self._owners: dict[str, bytes] = {}
         self.fd = _open_or_none(shelf.paths.short_term)
         self.size = self.consumed = 0
@@ -180,6 +183,7 @@ class Reading:
         for entry in read_entries(self.fd, 0, self.consumed, limit, self._content):
             batch.append(entry)
             if len(batch) == BATCH_ENTRIES:
+                self.progress(entry.end, self.consumed)
                 yield from self._identified(batch)
                 batch = []
         yield from self._identified(batch)
@@ -215,11 +219,10 @@ class Reading:
         """Settle id and whereabouts of one line (design §3, "Ids")."""
         own = entry.memory.source_id
         there = found.get(entry.id)
-        taken = there is not None and there.digest != entry.digest
         if own is not None:
-            first = self._owners.setdefault(own, entry.digest)
-            taken = taken or first != entry.digest
-            if taken:
+            # Who has it in another tier has it for good; else the first one here.
+            owner = self._owners.setdefault(own, there.digest if there else entry.digest)
+            if owner != entry.digest:
                 entry.id = entry.digest.hex()
                 there = self._catalog.find(self._shelf.paths.name, [entry.id]).get(entry.id)
             else:
