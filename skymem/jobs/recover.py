@@ -14,6 +14,7 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
 from skymem.stores.shelf import Shelf
+from skymem.stores.swap import drain_name
 
 
 def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
@@ -27,7 +28,7 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     ledger = work.ledger()
     finished: list[str] = []
     for begin in catalog.open_runs(shelf.paths.name, ledger):
-        swapped = _identity(shelf.paths.short_term) != begin["short"]
+        swapped = _swapped(shelf, begin)
         if not swapped:
             shelf.quarantine.take_back(begin["run"])
             if begin["job"] == "promote":
@@ -55,6 +56,13 @@ def _tidy(shelf: Shelf, directory: Path) -> None:
     with disk_errors(directory):
         for leftover in directory.glob(".*.new"):
             shelf.files.unlink(leftover)
+
+
+def _swapped(shelf: Shelf, begin: dict[str, Any]) -> bool:
+    """Whether the run's swap happened; an editor replaces short-term as well, but makes no drain."""
+    drain = shelf.paths.drains / drain_name(begin["run"])
+    replaced = _identity(shelf.paths.short_term) != begin["short"]
+    return replaced and _identity(drain) == begin["short"]
 
 
 def _identity(path: Path) -> list[int]:

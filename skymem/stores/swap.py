@@ -73,7 +73,7 @@ class Swap:
         self._check(short_term, inputs)
         temporary = self._files.write_beside(short_term, self._kept(fd, inputs, gone))
         cursor = Cursor(short_term.name, inputs.consumed, now, run)
-        self._exchange(short_term, temporary, inputs, f"short_term_{run}.jsonl", cursor)
+        self._exchange(short_term, temporary, inputs, drain_name(run), cursor)
 
     def adopt(self, flat: Path, run: str, now: float) -> bool:
         """Turn a flat `memory/short_term.jsonl` into a drain, whole, leaving an empty one behind.
@@ -144,6 +144,11 @@ class Swap:
             position += len(block)
         if content.hexdigest() != inputs.content:
             raise ShortTermChangedError(str(self._agent.short_term))
+
+
+def drain_name(run: str) -> str:
+    """Name the drain that the swap of a run makes."""
+    return f"short_term_{run}.jsonl"
 
 
 def _cut(block: bytes, position: int, ahead: list[tuple[int, int]]) -> bytes:
