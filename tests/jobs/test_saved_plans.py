@@ -1,0 +1,158 @@
+"""A plan can be printed, saved and applied; it fits its inputs or nothing (promise 3)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skymem import app
+from skymem.errors import StalePlanError
+from tests.conftest import Desk, line
+
+SECRET = "the launch code is 0000"
+JOBS = ["promote", "rotate", "memory_rotate_check"]
+
+
+@pytest.fixture
+def filled(desk: Desk) -> Desk:
+    desk.limit(3)
+    desk.echo(line(SECRET, 0.9), *(line(f"m{n}", 0.1 * n) for n in range(9)), b"damage\n")
+    return desk
+
+
+def saved(desk: Desk, job: str) -> tuple[Path, dict[Any, Any]]:
+    """Plan, save and load again."""
+    path = desk.paths.root / "plan.json"
+    _, outcomes = desk.run_with_outcomes(job, dry_run=True)
+    app.save_plans(path, outcomes, job)
+    loaded, plans = app.load_plans(path)
+    assert loaded == job
+    return path, plans
+
+
+def snapshot(desk: Desk) -> dict[str, bytes]:
+    files = [path for path in desk.paths.memory.rglob("*") if path.is_file()]
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_dry_run_changes_no_file_and_says_what_the_run_then_does(filled: Desk, job: str) -> None:
+    before = snapshot(filled)
+    planned, _ = filled.run_with_outcomes(job, dry_run=True)
+    assert snapshot(filled) == before
+    assert not filled.paths.audit.exists()
+    done = filled.run(job)
+    assert planned["dry_run"] is True
+    for key in ("ok", "acted", "eligible", "quarantined", "repeats", "remaining", "skipped"):
+        assert planned[key] == done[key], key
+
+
+@pytest.mark.parametrize("job", ["promote", "rotate"])
+def test_a_saved_plan_does_what_it_said(filled: Desk, job: str) -> None:
+    _, plans = saved(filled, job)
+    (plan,) = plans.values()
+    detail = filled.run(job, plans=plans)
+    assert detail["ok"]
+    assert detail["acted"] == plan.count("promote") + plan.count("archive") > 0
+    assert filled.quarantined() == [b"damage\n"]
+    moved = filled.memories("long") + filled.memories("archive")
+    acting = ("promote", "archive")
+    assert [m.source_id for m in moved] == [d.id for d in plan.decisions if d.action in acting]
+
+
+def change_short(desk: Desk) -> None:
+    desk.echo(line("new", 0.1))
+
+
+def edit_short_in_place(desk: Desk) -> None:
+    with desk.short_term.open("r+b") as stream:
+        stream.write(line(SECRET.upper(), 0.9))
+
+
+def rewrite_short(desk: Desk) -> None:
+    new = desk.short_term.with_name("new")
+    new.write_bytes(desk.short_term.read_bytes())
+    new.rename(desk.short_term)
+
+
+def change_rules(desk: Desk) -> None:
+    desk.limit(2)
+
+
+def change_long(desk: Desk) -> None:
+    desk.tiers.long_term.write_bytes(line("x", 0.9, id="x"))
+
+
+def change_archives(desk: Desk) -> None:
+    path = desk.tiers.directory / "short_term_archive_20250101T000000Z.jsonl"
+    path.write_bytes(line("x", 0.9, id="x"))
+
+
+CHANGES = [
+    (change_short, "short-term of sky has changed"),
+    (edit_short_in_place, "short-term of sky has changed"),
+    (rewrite_short, "short-term of sky has changed"),
+    (change_rules, "the rules or the other tiers of sky have changed"),
+    (change_long, "the rules or the other tiers of sky have changed"),
+    (change_archives, "the rules or the other tiers of sky have changed"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES)
+@pytest.mark.parametrize("job", ["promote", "rotate"])
+def test_a_plan_whose_inputs_changed_is_refused_and_nothing_is_moved(
+    filled: Desk, job: str, change: Callable[[Desk], None], words: str
+) -> None:
+    _, plans = saved(filled, job)
+    change(filled)
+    before = snapshot(filled)
+    with pytest.raises(StalePlanError, match=f"the plan no longer fits: {words}; make a new one"):
+        filled.run(job, plans=plans)
+    after = snapshot(filled)
+    assert {path: after[path] for path in before} == before
+
+
+def test_a_plan_is_applied_once(filled: Desk) -> None:
+    _, plans = saved(filled, "promote")
+    assert filled.run("promote", plans=plans)["promoted"] > 0
+    with pytest.raises(StalePlanError):
+        filled.run("promote", plans=plans)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"skymem_plan": 2}', '{"skymem_plan": 1, "job": "x", "plans": [{}]}']
+)
+def test_what_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text)
+    with pytest.raises(StalePlanError, match="is not a plan this version wrote"):
+        app.load_plans(path)
+
+
+def test_no_plan_ledger_or_status_holds_a_text_of_a_memory(filled: Desk) -> None:
+    path, _ = saved(filled, "memory_rotate_check")
+    detail = filled.run()
+    home = app.Home(filled.paths, "", filled.files, filled.rules)
+    home.record("memory_rotate_check", detail)
+    filled.run()
+    elsewhere = [path, *filled.paths.audit.rglob("*"), *filled.paths.status.rglob("*")]
+    elsewhere += [*filled.paths.state.rglob("*"), *filled.paths.run.rglob("*")]
+    elsewhere += filled.tiers.drains.glob("*.cursor.json")
+    files = [each for each in elsewhere if each.is_file()]
+    assert len(files) >= 5
+    for each in files:
+        assert SECRET.encode() not in each.read_bytes(), each
+    assert SECRET in filled.contents("long")
+
+
+def test_the_ledger_tells_each_decision_with_its_reason(filled: Desk) -> None:
+    filled.run("promote")
+    decided = [one for entry in filled.ledger() for one in entry.get("decided", [])]
+    (memory, *_) = filled.memories("long")
+    assert ["promote", memory.source_id, "importance", 0.9, 0.7, "given"] in decided
+    (damage,) = [one for one in decided if one[0] == "quarantine"]
+    assert damage[2] == "unreadable"
+    assert "not JSON" in damage[5]
+    ops = [entry["op"] for entry in filled.ledger()]
+    assert ops == ["adopt", "begin", "decide", "end"]
