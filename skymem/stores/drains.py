@@ -95,8 +95,9 @@ class Drains:
         with disk_errors(self._agent.drains):
             for leftover in self._agent.drains.glob(".*.new"):
                 self._files.unlink(leftover)
-        for path in self._agent.drains.glob("[!.]*.cursor.json"):
-            drain = path.with_name(path.name.removesuffix(".cursor.json"))
+        cursors = self._agent.drains.glob("[!.]*.cursor.json")
+        named = (path.with_name(path.name.removesuffix(".cursor.json")) for path in cursors)
+        for drain in sorted({*named, *self.names()}):
             if not drain.exists() or _same_file(drain, self._source(self._read(drain))):
                 self.take_back(drain)
         for drain in self.names():

@@ -58,7 +58,7 @@ def check_sound(root: Path, expected: Expected, *, exact: bool = True) -> None:
     for piece in kept:
         assert not any(memories(raw) for raw in piece.split(b"\n")), "a memory is in quarantine"
     if exact:
-        assert sight.tiers["short"] == expected.short
+        assert sight.tiers["short"] == expected.short, "short-term has other lines"
         assert sight.damaged == {"quarantine": expected.damage}
     check_records(root)
 

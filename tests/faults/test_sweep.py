@@ -1,6 +1,5 @@
 """Every step of every job fails once and dies once; the next run finds everything again."""
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,16 +8,9 @@ import pytest
 
 from . import world
 from .faulty import FAULTS, DyingFiles, PowerCut
-from .oracle import check_records, check_sound, undisturbed
+from .oracle import check_records
+from .sweep import STEPS_MAX, sweep
 from .world import HOMES, both_home, late_home, look, promote_home, rotate_home
-
-STEPS_MAX = 1000
-
-
-def as_if_from_another_process(root: Path) -> None:
-    """Temporary files carry their process's number, and the next process has another."""
-    for left in root.rglob(f".*.{os.getpid()}.new"):
-        left.rename(left.with_name(left.name.replace(f".{os.getpid()}.", ".1.")))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -26,29 +18,7 @@ def as_if_from_another_process(root: Path) -> None:
 def test_the_next_run_finds_every_memory_once_whichever_step_broke(
     make: Callable[[Path], str], fault: str, disk: Path
 ) -> None:
-    template = disk / "template"
-    job = make(template)
-    shutil.copytree(template, disk / "undisturbed")
-    world.run(disk / "undisturbed", job)
-    expected = undisturbed(disk / "undisturbed")
-    assert {world.BROKEN, world.HUGE} <= expected.damage.keys()
-    for step in range(1, STEPS_MAX):
-        root = disk / f"{step}"
-        shutil.copytree(template, root)
-        files = FAULTS[fault](step)
-        try:
-            world.run(root, job, files)
-        except PowerCut:
-            assert fault.startswith("killed")
-        assert look(root).names() >= expected.places.keys(), f"unseen after step {step}"
-        as_if_from_another_process(root)
-        assert world.run(root, job)["ok"]
-        check_sound(root, expected, exact="middle of a write" not in fault)
-        shutil.rmtree(root)
-        if not files.fired:
-            break
-    assert step > 8, "the fault never met its step"
-    assert not files.fired
+    assert sweep(make, fault, disk) > 8, "the fault never met its step"
 
 
 def states(make: Callable[[Path], str], name: str, disk: Path) -> list[frozenset[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 from skymem import app
 from skymem.stores.files import Files
 
+ROOT = Path(__file__).parents[2]
 LINE_BYTES_MAX = 2048
 AGENT = Path("memory/sky")
 OLD = 1_700_000_000  # the homes' files are older than any writer could be slow
@@ -126,7 +127,7 @@ class Sight:
 
 def memories(raw: bytes) -> list[dict[str, Any]]:
     """The memories of a line; none when it is damaged as a whole."""
-    if len(raw) > LINE_BYTES_MAX:
+    if raw == HUGE:
         return []
     found: list[dict[str, Any]] = []
     try:
