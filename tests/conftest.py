@@ -51,7 +51,6 @@ class Desk:
     files: Files = field(default_factory=Files)
     clock: float = START
     agent: str = "sky"
-    runs: int = 0
 
     @property
     def tiers(self) -> AgentPaths:
@@ -71,15 +70,13 @@ class Desk:
         self.rules = RetentionRules(AgentRules(threshold, lines))
 
     def run(self, job: str = "memory_rotate_check", **more: Any) -> dict[str, Any]:
-        """Run one job about a second later; a failure is in the detail it returns."""
+        """Run one job a second later; a failure is in the detail it returns."""
         return self.run_with_outcomes(job, **more)[0]
 
     def run_with_outcomes(
         self, job: str, *, dry_run: bool = False, plans: Mapping[Any, Plan] | None = None
     ) -> tuple[dict[str, Any], list[Outcome]]:
-        # No two runs share a microsecond, as on any machine: their ids are made of it.
-        self.runs += 1
-        self.clock += 1 + self.runs / 1e6
+        self.clock += 1
         return runner.run(self.work(), job, [self.agent], dry_run=dry_run, plans=plans)
 
     def echo(self, *lines: bytes) -> None:

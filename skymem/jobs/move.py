@@ -9,8 +9,8 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import chain
-from typing import Any
+from itertools import chain, count
+from typing import Any, Final
 
 from skymem.jobs.workplace import Workplace
 from skymem.model.identity import DIGEST_BYTES, digest
@@ -22,6 +22,8 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.ledger import in_batches
 from skymem.stores.shelf import Reading, Shelf
 from skymem.stores.swap import ShortTermChangedError
+
+_SERIAL: Final = count(1)
 
 Taken = Iterable[tuple[bytes, Memory, Decision]]
 Store = Callable[[Taken], None]
@@ -76,9 +78,9 @@ def carry_out(
 
 
 def run_id(job: str, now: float) -> str:
-    """Name a run: sorts by time, and no two processes share one."""
+    """Name a run: sorts by time, and no other has it, even if the clock stands still or jumps."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    return f"{stamp}_{job}_{os.getpid()}"
+    return f"{stamp}_{job}_{os.getpid()}_{next(_SERIAL)}"
 
 
 def _move(

@@ -59,10 +59,10 @@ def _tidy(shelf: Shelf, directory: Path) -> None:
 
 
 def _swapped(shelf: Shelf, begin: dict[str, Any]) -> bool:
-    """Whether the run's swap happened; an editor replaces short-term as well, but makes no drain."""
+    """Whether the run's swap happened: an editor replaces the file as well, but makes no drain."""
     drain = shelf.paths.drains / drain_name(begin["run"])
-    replaced = _identity(shelf.paths.short_term) != begin["short"]
-    return replaced and _identity(drain) == begin["short"]
+    before: list[int] = begin["short"]
+    return _identity(shelf.paths.short_term) != before and _identity(drain) == before
 
 
 def _identity(path: Path) -> list[int]:
