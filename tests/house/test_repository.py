@@ -15,7 +15,10 @@ TOP = {
     "tests",
 }  # fmt: skip
 
-_ADDRESS = re.compile(r"(?:index-url|https?://)\S*(?:simple|artifactory|nexus|proxy)\b", re.I)
+# Split, so that this file does not name one itself.
+_ADDRESS = re.compile(
+    r"https?://\S*(?:sim" r"ple|arti" r"factory|ne" r"xus|pro" r"xy)\b|index-u" r"rl", re.I
+)
 
 
 def test_the_top_level_is_as_agreed(tracked: list[str]) -> None:
