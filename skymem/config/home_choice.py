@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 RULES_FILE: Final = "retention_rules.yaml"
-OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 class HomeChoice(NamedTuple):
@@ -46,6 +45,25 @@ def _doubt(directory: Path, uid: int) -> str:
         status = os.stat(path)
         if status.st_uid not in (uid, 0):
             return f"{path} belongs to another user"
-        if status.st_mode & OTHERS_WRITE:
+        if status.st_mode & stat.S_IWOTH:
+            return f"others can write {path}"
+        if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid, uid):
             return f"others can write {path}"
     return ""
+
+
+def _is_private_group(gid: int, uid: int) -> bool:
+    """Whether the group is the user's own, with nobody else in it.
+
+    Where each user has such a group the umask is 002, and a plain `git clone` is group-writable.
+    """
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(uid), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    if user.pw_gid != gid or user.pw_name != group.gr_name or set(group.gr_mem) - {user.pw_name}:
+        return False
+    return all(other.pw_gid != gid or other.pw_uid == uid for other in pwd.getpwall())

@@ -1,10 +1,13 @@
 """Which home a command works on, and that it says why (design §3)."""
 
+import grp
 import os
+import pwd
 from pathlib import Path
 
 import pytest
 
+from skymem.config.home_choice import choose_home
 from tests.cli.conftest import OTHER, Shell
 
 
@@ -101,3 +104,41 @@ def test_a_removed_current_directory_is_no_bug(
 
     assert shell("status").code == 0
     assert shell.bare("status").code == 10
+
+
+def _people(monkeypatch: pytest.MonkeyPatch, group: str, members: list[str], others: int) -> None:
+    """A machine with this user, its primary group, and others whose primary group it is too."""
+    uid, gid = os.geteuid(), os.getegid()
+    rows = [("me", uid), *((f"other{number}", 70_000 + number) for number in range(others))]
+    people = [pwd.struct_passwd((name, "x", number, gid, "", "/", "")) for name, number in rows]
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: people[0])
+    monkeypatch.setattr(pwd, "getpwall", lambda: people)
+    monkeypatch.setattr(grp, "getgrgid", lambda _: grp.struct_group((group, "x", gid, members)))
+
+
+@pytest.mark.parametrize(
+    ("group", "members", "others", "trusted"),
+    [
+        pytest.param("me", [], 0, True, id="the user's own group"),
+        pytest.param("me", ["me"], 0, True, id="with the user listed in it"),
+        pytest.param("me", ["you"], 0, False, id="with another member"),
+        pytest.param("me", [], 1, False, id="another user's primary group"),
+        pytest.param("staff", [], 0, False, id="a group of another name"),
+    ],
+)
+def test_a_clone_under_umask_002_is_trusted_while_the_group_is_nobody_elses(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    group: str,
+    members: list[str],
+    others: int,
+    trusted: bool,
+) -> None:
+    here.chmod(0o775)
+    (here / "retention_rules.yaml").chmod(0o664)
+    _people(monkeypatch, group, members, others)
+    choice = choose_home(None, {}, here, os.geteuid())
+
+    assert (choice.path == here) is trusted
+    assert ("others can write" in choice.why) is not trusted
