@@ -15,10 +15,7 @@ TOP = {
     "tests",
 }  # fmt: skip
 
-# Split, so that this file does not name one itself.
-_ADDRESS = re.compile(
-    r"https?://\S*(?:sim" r"ple|arti" r"factory|ne" r"xus|pro" r"xy)\b|index-u" r"rl", re.I
-)
+_ADDRESS = re.compile(r"https?://\S*(?:simple|artifactory|nexus|proxy)\b|index-url", re.I)
 
 
 def test_the_top_level_is_as_agreed(tracked: list[str]) -> None:
@@ -36,7 +33,8 @@ def test_nothing_tracked_names_a_package_index(tracked: list[str]) -> None:
     found = [
         name
         for name in tracked
-        if _ADDRESS.search((ROOT / name).read_bytes().decode("utf-8", "replace"))
+        if name != "tests/house/test_repository.py"  # it has to name what it looks for
+        and _ADDRESS.search((ROOT / name).read_bytes().decode("utf-8", "replace"))
     ]
 
     assert found == []
