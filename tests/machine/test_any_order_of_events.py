@@ -236,10 +236,20 @@ class Events(RuleBasedStateMachine):
     @rule(finish=st.booleans())
     def end_a_line_or_give_up(self, finish: bool) -> None:
         writer = self.writers.pop(0)
+        self.end(writer, finish=finish)
+
+    def end(self, writer: SlowWriter, *, finish: bool) -> None:
         if finish and writer.finish():
             self.must.add(writer.text)
             self.seen["finished lines"] += 1
         os.close(writer.fd)
+
+    @rule(one=MADE, part=st.floats(0, 1), job=st.sampled_from(JOBS))
+    def write_slowly_across_a_run(self, one: Made, part: float, job: str) -> None:
+        """Begin a line, let a job swap the file meanwhile, and end the line in the old one."""
+        self.begin_a_line_and_keep_the_file_open(one=one, part=part)
+        self.run_a_job(job=job)
+        self.end(self.writers.pop(), finish=True)
 
     @precondition(lambda self: not self.writers)
     @rule()
@@ -354,4 +364,4 @@ def test_every_memory_is_in_exactly_one_place_whatever_happens_and_when() -> Non
     )
     # What never happened was not tested.
     for event in ("killed appends", "killed runs", "recovered", "finished lines", "melted lines"):
-        assert Events.seen[event] > EXAMPLES / 10, Events.seen
+        assert Events.seen[event] > EXAMPLES / 20, Events.seen

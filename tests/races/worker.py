@@ -7,12 +7,12 @@ what it did.
 import json
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from skymem import app
-from skymem.config import rules_file  # noqa: F401  (loaded while root)
 from skymem.stores.files import Files
 
 SWAPS_MIN = 12
@@ -88,8 +88,13 @@ def spell(name: str, number: int) -> bytes:
 
 
 def become(uid: int) -> None:
-    """Drop to an ordinary user; everything it could be kept from reading is imported by now."""
+    """Drop to an ordinary user, who may not be able to read what is imported late: do it before."""
     if uid != os.getuid():
+        with tempfile.TemporaryDirectory() as place:
+            app.init_home(Path(place))
+            rehearsal = app.open_home(place)
+            rehearsal.shelf("sky").append([spell("a", 0), spell("a", 1)])
+            rehearsal.run_job("memory_rotate_check")
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
