@@ -1,7 +1,7 @@
 """Quarantine: bytes that could not be read, kept exactly, with place and reason (promise 2).
 
 Two files a run: `<run>.raw` holds the bytes one after another, `<run>.jsonl` an entry for each:
-source file, offset, length, reason, time, and where in the raw file it lies.
+source file, line, offset, length, reason, time, and where in the raw file it lies.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class Quarantine:
             return
         self._files.make_directory(self.directory)
         self._files.replace(self.directory / f"{run}.raw", _copies(fd, damages))
-        self._files.replace(self.directory / f"{run}.jsonl", _index(source, damages, now))
+        self._files.replace(self.directory / f"{run}.jsonl", _index(fd, source, damages, now))
 
     def take_back(self, run: str) -> None:
         """Remove what a run set aside before it was cut short: the bytes are still in place."""
@@ -61,14 +61,16 @@ def _copies(fd: int, damages: Iterable[Damage]) -> Iterator[bytes]:
             yield os.pread(fd, min(COPY_BYTES, damage.end - position), position)
 
 
-def _index(source: str, damages: Iterable[Damage], now: float) -> bytes:
+def _index(fd: int, source: str, damages: Sequence[Damage], now: float) -> bytes:
     lines = []
     raw_offset = 0
-    for damage in damages:
+    numbers = _line_numbers(fd, damages)
+    for damage, number in zip(damages, numbers, strict=True):
         length = damage.end - damage.start
         record = {
             "ts": now,
             "file": source,
+            "line": number,
             "offset": damage.start,
             "bytes": length,
             "reason": damage.reason,
@@ -77,3 +79,13 @@ def _index(source: str, damages: Iterable[Damage], now: float) -> bytes:
         lines.append(json.dumps(record).encode() + b"\n")
         raw_offset += length
     return b"".join(lines)
+
+
+def _line_numbers(fd: int, damages: Iterable[Damage]) -> Iterator[int]:
+    """Number the lines on which the damages start, from 1, in one pass over what is before them."""
+    number, position = 1, 0
+    for damage in damages:  # in the order of the file
+        for at in range(position, damage.start, COPY_BYTES):
+            number += os.pread(fd, min(COPY_BYTES, damage.start - at), at).count(b"\n")
+        position = damage.start
+        yield number
