@@ -26,6 +26,7 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
         _tidy(shelf, work.paths.memory)
     shelf.drains.recover()
     ledger = work.ledger()
+    ledger.secure()
     finished: list[str] = []
     for begin in catalog.open_runs(shelf.paths.name, ledger):
         swapped = _swapped(shelf, begin)

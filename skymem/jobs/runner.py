@@ -6,7 +6,7 @@ until nothing is left to decide. One agent's failure is recorded and does not st
 
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -209,7 +209,8 @@ def _perform(
             if plans is not None and saved is None:
                 continue
             _until_done(work, shelf, catalog, outcome, saved)
-    _settle(work, shelf, outcomes[-1], run)
+    own = {run}.union(*(outcome.runs for outcome in outcomes))
+    _settle(work, shelf, outcomes[-1], own)
 
 
 def _prepare(work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, run: str) -> None:
@@ -218,7 +219,7 @@ def _prepare(work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, 
     if shelf.paths.name == DEFAULT_AGENT and flat.exists():
         shelf.swap.adopt(flat, run, work.now())
     for drain in shelf.drains.names():
-        shelf.drains.look(drain, run, work.now())
+        shelf.drains.look(drain, {run}, work.now())
 
 
 def _recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
@@ -293,7 +294,7 @@ def _difference(saved: Plan, found: Plan) -> str:
     return f"short-term of {saved.agent} has changed"
 
 
-def _settle(work: Workplace, shelf: Shelf, outcome: Outcome, run: str) -> None:
+def _settle(work: Workplace, shelf: Shelf, outcome: Outcome, own: Collection[str]) -> None:
     """Take over what still arrives in the old files; no lock is held between two looks."""
     outcomes: dict[str, Drained] = {}
     for number in range(SETTLE_ROUNDS):
@@ -302,7 +303,7 @@ def _settle(work: Workplace, shelf: Shelf, outcome: Outcome, run: str) -> None:
         with work.job_lock(shelf.paths.name, "late lines"):
             for drain in shelf.drains.names():
                 if outcomes.get(drain.name) is not Drained.CLEAN:
-                    outcomes[drain.name] = shelf.drains.look(drain, run, work.now())
+                    outcomes[drain.name] = shelf.drains.look(drain, own, work.now())
         if all(one is Drained.CLEAN for one in outcomes.values()) or work.stop():
             break
         if number >= 1 and all(one is Drained.UNLEASED for one in outcomes.values()):

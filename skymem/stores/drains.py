@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -103,21 +104,25 @@ class Drains:
         for drain in self.names():
             self._finish_delivery(drain)
 
-    def look(self, drain: Path, run: str, now: float) -> Drained:
-        """Take over what a drain holds beyond its cursor, and remove it when its time has come."""
+    def look(self, drain: Path, own: Collection[str], now: float) -> Drained:
+        """Take over what a drain holds beyond its cursor, and remove it when its time has come.
+
+        Drains of the runs `own` stay: a writer that opened the file just before its name moved may
+        still be about to write.
+        """
         with disk_errors(drain):
             fd = os.open(drain, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
-                return self._look(fd, drain, run, now)
+                return self._look(fd, drain, own, now)
             finally:
                 os.close(fd)
 
-    def _look(self, fd: int, drain: Path, run: str, now: float) -> Drained:
+    def _look(self, fd: int, drain: Path, own: Collection[str], now: float) -> Drained:
         try:
             leased = take_lease(fd, fcntl.F_RDLCK)
         except OSError:
             self._take_over(fd, drain)
-            return self._after_unleased(fd, drain, run, now)
+            return self._after_unleased(fd, drain, own, now)
         self._take_over(fd, drain)
         if not leased:
             return Drained.HELD
@@ -127,15 +132,15 @@ class Drains:
         if fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK:
             fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
             return Drained.BUSY
-        if clean and self._read(drain).run != run:
+        if clean and self._read(drain).run not in own:
             self.take_back(drain)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         return Drained.CLEAN if os.fstat(fd).st_size == size else Drained.BUSY
 
-    def _after_unleased(self, fd: int, drain: Path, run: str, now: float) -> Drained:
+    def _after_unleased(self, fd: int, drain: Path, own: Collection[str], now: float) -> Drained:
         cursor = self._read(drain)
         old = now - cursor.made > KEEP_WITHOUT_LEASE_SECONDS
-        if old and cursor.run != run and self._settle_tail(fd, drain, now):
+        if old and cursor.run not in own and self._settle_tail(fd, drain, now):
             self.take_back(drain)
         return Drained.UNLEASED
 
@@ -149,9 +154,12 @@ class Drains:
                 end = _next_newline_end(fd, offset, size)
             if end <= offset:
                 return
-            self._deliver(drain, _block(fd, offset, end), end)
+            self._deliver(drain, fd, _block(fd, offset, end), end)
 
-    def _deliver(self, drain: Path, block: bytes, end: int) -> None:
+    def _deliver(self, drain: Path, fd: int, block: bytes, end: int) -> None:
+        # Its writer may not have synced it: a drain that loses what short-term keeps would seem
+        # not to have been delivered, and be delivered again.
+        self._files.fsync(fd)
         cursor = self._read(drain)
         short_term = self._agent.short_term
         size = short_term.stat().st_size if short_term.exists() else 0
@@ -202,7 +210,7 @@ class Drains:
             return True
         rest = os.pread(fd, status.st_size - offset, offset)
         if _is_memory(rest):  # only its newline is missing (hazard A3)
-            self._deliver(drain, rest + b"\n", status.st_size)
+            self._deliver(drain, fd, rest + b"\n", status.st_size)
             return True
         if now - status.st_mtime < self._torn_after_seconds:
             return False

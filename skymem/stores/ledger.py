@@ -65,6 +65,18 @@ class Ledger:
             if block:
                 self._files.append(self.path, bytes(block))
 
+    def secure(self) -> None:
+        """Make durable what a killed process wrote and never synced: runs act on what they read."""
+        with disk_errors(self.path):
+            try:
+                fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return
+            try:
+                self._files.fsync(fd)
+            finally:
+                os.close(fd)
+
     def read_from(self, offset: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each whole entry from `offset` on, with the offset of its end."""
         try:
