@@ -3,6 +3,7 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,10 @@ def quarantined(index: Path) -> list[bytes]:
 
 def read(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
+
+
+Make = Callable[[Path], str]
+"""Makes a home and says which job is to be broken on it."""
 
 
 def promote_home(root: Path) -> str:
