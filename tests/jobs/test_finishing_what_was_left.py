@@ -131,3 +131,14 @@ def test_the_first_owner_of_an_id_keeps_it_wherever_it_is(desk: Desk, tier: str)
     moved = {memory.content: memory for memory in desk.memories("long")}
     assert moved["second"].foreign_id == "w"
     assert moved["second"].source_id != "w"
+
+
+def test_a_swap_cut_before_its_rename_leaves_no_drain_and_repeats_no_line(desk: Desk) -> None:
+    desk.echo(line("a", 0.9), line("b", 0.1))
+    die(desk, "promote", "rename", "short_term.jsonl")
+    assert len(list(desk.tiers.drains.glob("*.jsonl"))) == 1  # the old inode's second name
+    desk.echo(line("new", 0.1))
+    desk.limit(5000, threshold=1.0)
+    desk.run("rotate")
+    assert desk.contents("short") == ["b", "new"]
+    assert desk.contents("long") == ["a"]
