@@ -145,6 +145,9 @@ def _agents(home: Home) -> Iterator[Check]:
 def _agent(shelf: Shelf, catalog: Catalog) -> Iterator[Check]:
     catalog.catch_up(shelf.paths)
     name = shelf.paths.name
+    for path in (shelf.paths.short_term, shelf.paths.long_term):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            yield _say("problem", "files", f"{path} is no regular file; put one there")
     for count in catalog.counts(name):
         if count.damaged:
             text = f"{count.damaged} unreadable line(s) in memory/{name}/{count.file}"

@@ -79,18 +79,30 @@ def jobs_overview(
                 "name": entry.name,
                 "job": entry.job,
                 "enabled": entry.enabled,
-                "last_run": record.last_start if record else None,
-                "last_success": record.last_success if record else None,
-                "last_effective": record.last_effective if record else None,
+                **_last_times(entry.job, record, daemon["heartbeat"]),
                 "next_run": next_run,
                 "missed": record.missed if record else 0,
                 "failures": record.consecutive_failures if record else 0,
                 "running": entry.name in running,
                 "error": record.last_error if record else None,
-                "result": _result(record),
+                "result": "ok" if entry.job == "heartbeat" else _result(record),
             }
         )
     return found
+
+
+def _last_times(
+    job: str, record: "RunRecord | None", beat: Mapping[str, Any] | None
+) -> dict[str, float | None]:
+    """When an entry ran last; the heartbeat's own file is its record."""
+    if job == "heartbeat":
+        beaten = beat["ts"] if beat else None
+        return {"last_run": beaten, "last_success": beaten, "last_effective": None}
+    return {
+        "last_run": record.last_start if record else None,
+        "last_success": record.last_success if record else None,
+        "last_effective": record.last_effective if record else None,
+    }
 
 
 def _result(record: "RunRecord | None") -> str:

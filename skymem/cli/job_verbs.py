@@ -1,6 +1,5 @@
 """Verbs that run a job: promote, rotate, trigger, apply."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,20 +81,8 @@ def apply(
     home = globals_of(context).open()
     with progress_line() as home.progress:
         detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run)
-    if dry_run:
-        _check_fit(plans, outcomes)
     _tell(detail, outcomes, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
-
-
-def _check_fit(plans: Mapping[tuple[str, str], Any], outcomes: "list[Outcome]") -> None:
-    """Refuse saved plans whose inputs are not those of the dry run just made."""
-    from skymem.errors import StalePlanError
-
-    fresh = {(plan.job, plan.agent): plan.inputs for one in outcomes for plan in one.plans}
-    for key, saved in plans.items():
-        if fresh.get(key) != saved.inputs:
-            raise StalePlanError(f"short-term of {saved.agent}, or what surrounds it, has changed")
 
 
 def _run(

@@ -1,7 +1,7 @@
 """How the daemon is asked to end: signals set flags, everything else looks at them.
 
-The first SIGTERM or SIGINT lets the runs in hand finish, within `GRACE_SECONDS`; the second ends
-them at once (hazards C10 and F8).
+The first SIGTERM or SIGINT, or the SIGHUP of a terminal that closes, lets the runs in hand finish,
+within `GRACE_SECONDS`; the second ends them at once (hazards C10 and F8).
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 GRACE_SECONDS: Final = 60.0
 """How long a run in hand may go on after the first signal; systemd's own limit is 90 s."""
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Stop:

@@ -18,7 +18,7 @@ from skymem.jobs.detail import Frame, Outcome, job_detail, together
 from skymem.jobs.move import run_id
 from skymem.jobs.recover import recover
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
-from skymem.model.plan import Plan
+from skymem.model.plan import Plan, Reason
 from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.drains import Drained
 from skymem.stores.files import disk_errors
@@ -96,13 +96,15 @@ def run(
 
     Raises:
         InterruptedRunError: a signal came; what was done is whole.
-        StalePlanError: a saved plan's inputs changed; nothing was applied for its agent.
+        StalePlanError: what a saved plan was made from has changed; nothing was applied.
     """
     steps = steps_of(job)
     started, clock = work.now(), time.monotonic()
     outcomes: list[Outcome] = []
     pending = 0
     with work.catalog() as catalog:
+        if plans is not None:
+            _check_fit(work, catalog, steps, plans)
         for agent in agents:
             work.check_stop()
             outcomes.extend(_run_agent(work, catalog, agent, steps, dry_run=dry_run, plans=plans))
@@ -136,7 +138,7 @@ def _run_agent(
     plans: Mapping[tuple[str, str], Plan] | None,
 ) -> list[Outcome]:
     rules = work.rules.for_agent(agent)
-    limits = {"promote": rules.promote_threshold, "rotate": float(rules.short_term_max_lines)}
+    limits = {"promote": rules.promote_threshold, "rotate": rules.short_term_max_lines}
     outcomes = [Outcome(step, agent, limits[step]) for step in steps]
     try:
         with disk_errors(work.paths.agent(agent).directory):
@@ -144,12 +146,28 @@ def _run_agent(
                 _rehearse(work, catalog, agent, outcomes)
             else:
                 _perform(work, catalog, agent, outcomes, plans)
-    except (InterruptedRunError, StalePlanError):
+    except InterruptedRunError:
         raise
     except SkymemError as error:
         for outcome in outcomes:
             outcome.error, outcome.exit_code = str(error), error.exit_code
     return outcomes
+
+
+def _check_fit(
+    work: Workplace,
+    catalog: Catalog,
+    steps: Sequence[str],
+    plans: Mapping[tuple[str, str], Plan],
+) -> None:
+    """Refuse all saved plans, before any is applied, if one would not be made again today."""
+    for agent in sorted({name for _, name in plans}):
+        outcomes = [Outcome(step, agent, 0) for step in steps if (step, agent) in plans]
+        _rehearse(work, catalog, agent, outcomes)
+        for outcome in outcomes:
+            saved, fresh = plans[outcome.job, agent], outcome.plans[0]
+            if saved.inputs != fresh.inputs:
+                raise StalePlanError(_difference(saved, fresh))
 
 
 def _rehearse(work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outcome]) -> None:
@@ -205,10 +223,10 @@ def _perform(
         shelf.ensure()
         _prepare(work, shelf, catalog, outcomes[0], run)
         for outcome in outcomes:
-            saved = plans.get((outcome.job, agent)) if plans is not None else None
-            if plans is not None and saved is None:
-                continue
-            _until_done(work, shelf, catalog, outcome, saved)
+            if plans is None:
+                _until_done(work, shelf, catalog, outcome, None)
+            elif (outcome.job, agent) in plans:
+                _until_done(work, shelf, catalog, outcome, plans[outcome.job, agent])
     own = {run}.union(*(outcome.runs for outcome in outcomes))
     _settle(work, shelf, outcomes[-1], own)
 
@@ -278,13 +296,20 @@ def _once(
     try:
         plan = JOBS[job].plan(shelf, reading)
         plan.inputs = reading.inputs(surroundings(work, shelf))
-        if saved is not None:
-            if saved.inputs != plan.inputs:
-                raise StalePlanError(_difference(saved, plan))
-            plan = saved
+        if saved is not None and not _same_decisions(saved, plan):
+            raise StalePlanError(_difference(saved, plan))
         return plan, JOBS[job].apply(plan, work, shelf, catalog, reading=reading)
     finally:
         reading.close()
+
+
+def _same_decisions(saved: Plan, plan: Plan) -> bool:
+    """Whether what would be decided now is what was saved; an earlier step moved the places."""
+
+    def told(one: Plan) -> list[tuple[str, str, Reason]]:
+        return [(decision.action, decision.id, decision.reason) for decision in one.decisions]
+
+    return told(saved) == told(plan)
 
 
 def _difference(saved: Plan, found: Plan) -> str:

@@ -46,6 +46,8 @@ def admit_fields(
     """
     if not content.strip():
         raise InvalidMemoryError('field "content": there is no text in it')
+    if importance is not None and not 0 <= importance <= 1:  # NaN is neither
+        raise InvalidMemoryError(f'field "importance": {importance} is not in 0 to 1')
     fields = new_fields(content, ts=now, tags=tags, importance=importance, extra=extra)
     try:
         return _admit(compose(fields), limit)

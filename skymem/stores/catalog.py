@@ -340,7 +340,8 @@ def tier_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
     for name in names:
         archive = name.startswith("short_term_archive_") and name.endswith(".jsonl")
         path = agent.directory / name
-        if (name == "long_term.jsonl" or archive) and not path.is_symlink():
+        regular = path.is_file() and not path.is_symlink()
+        if (name == "long_term.jsonl" or archive) and regular:
             yield name, path
 
 
