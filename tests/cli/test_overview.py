@@ -33,6 +33,28 @@ def test_a_run_in_hand_is_shown_as_running_while_its_daemon_lives(shell: Shell) 
     assert {one["name"]: one["next_run"] for one in live}["heartbeat"] == 17.0
 
 
+def test_the_heartbeat_tells_of_its_own_runs(shell: Shell) -> None:
+    _beat(shell)
+    found = {one["name"]: one for one in shell("jobs", "--json").json["jobs"]}
+
+    assert (found["heartbeat"]["last_run"], found["heartbeat"]["result"]) == (1.0, "ok")
+    assert found["memory_rotate_check"]["result"] == "never ran"
+
+
+def test_a_tier_that_is_no_file_is_told_and_breaks_nothing(shell: Shell) -> None:
+    (shell.home / "memory/sky/long_term.jsonl").mkdir()
+    shell("remember", "x", "--importance", "0.9")
+
+    assert shell("status").code == 0
+    told = shell("doctor")
+    assert told.code == 20
+    assert "long_term.jsonl is no regular file" in told.out
+    refused = shell("promote")
+    assert refused.code == 74
+    assert "long_term.jsonl" in refused.err
+    assert len((shell.home / "memory/sky/short_term.jsonl").read_bytes().splitlines()) == 1
+
+
 def test_a_failed_run_is_an_alarm(shell: Shell) -> None:
     open_home(str(shell.home)).record("promote", {"ok": False, "error": "sky: no space"})
     found = shell("status", "--json").json

@@ -54,6 +54,15 @@ def test_every_bad_line_is_named_at_once(shell: Shell) -> None:
     assert [text.split(":")[1] for text in told.err.splitlines()] == [" line 1", " line 4"]
 
 
+@pytest.mark.parametrize("importance", ["nan", "inf", "-0.1", "1.5"])
+def test_an_importance_outside_its_range_is_named(shell: Shell, importance: str) -> None:
+    refused = shell("remember", "x", "--importance", importance)
+
+    assert refused.code == 2
+    assert 'field "importance"' in refused.err
+    assert "is not in 0 to 1" in refused.err
+
+
 def test_the_options_become_fields_of_the_line(shell: Shell) -> None:
     options = ["--importance", "0.9", "--tag", "a", "--tag", "b", "--kind", "fact"]
     shell("remember", "x", *options, "--ttl-days", "30", "--meta", "tool=grep")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_first_signal_finishes_the_run_in_hand_and_starts_no_other(
     number: signal.Signals, daemon: Any, remember_runs: Callable[..., None]
 ) -> None:

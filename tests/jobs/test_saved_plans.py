@@ -8,6 +8,7 @@ import pytest
 
 from skymem import app
 from skymem.errors import StalePlanError
+from skymem.jobs import runner
 from tests.conftest import Desk, line
 
 SECRET = "the launch code is 0000"
@@ -111,6 +112,20 @@ def test_a_plan_whose_inputs_changed_is_refused_and_nothing_is_moved(
         filled.run(job, plans=plans)
     after = snapshot(filled)
     assert {path: after[path] for path in before} == before
+
+
+def test_a_plan_for_two_agents_applies_to_both_or_neither(filled: Desk) -> None:
+    hobbs = filled.paths.agent("hobbs")
+    hobbs.directory.mkdir()
+    hobbs.short_term.write_bytes(line("of hobbs", 0.9))
+    work = filled.work()
+    _, outcomes = runner.run(work, "promote", ["hobbs", "sky"], dry_run=True)
+    plans = {(plan.job, plan.agent): plan for one in outcomes for plan in one.plans}
+    change_short(filled)  # of sky, who comes second
+    before = snapshot(filled)
+    with pytest.raises(StalePlanError, match="short-term of sky has changed"):
+        runner.run(work, "promote", ["hobbs", "sky"], plans=plans)
+    assert snapshot(filled) == before
 
 
 def test_a_plan_is_applied_once(filled: Desk) -> None:
