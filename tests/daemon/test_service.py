@@ -96,8 +96,8 @@ def test_restarts_do_not_reset_an_interval(daemon: Any, remember_runs: Callable[
     up.started()
     up.stop()
     starts = [float(line.split()[3]) for line in up.noted("start")]
-    first_due = up.record("told")["first_seen"] + 1
-    assert starts[0] == pytest.approx(first_due, abs=1)
+    first_due = up.record("told")["first_seen"] + 2
+    assert first_due - 0.1 < starts[0] < first_due + 2, "late by a busy machine at most"
 
 
 def test_a_run_still_going_when_due_again_is_a_recorded_skip(

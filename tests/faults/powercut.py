@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .faulty import CountedFiles, PowerCut
 from .world import OLD
 
-MIXED_MAX = 4
+MIXED_MAX = 3
 DIRECTORY = 0  # in a map of names: the name is a directory's
 
 
