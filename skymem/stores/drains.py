@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -22,7 +22,7 @@ from skymem.model.strict_json import BOM, LineDamage
 from skymem.stores.files import Files, disk_errors, take_lease
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end
-from skymem.stores.lock import held
+from skymem.stores.lock import held, never_stopped
 from skymem.stores.quarantine import Quarantine
 from skymem.stores.status import read_json
 
@@ -30,6 +30,9 @@ APPEND_LOCK_SECONDS: Final = 30.0
 
 # Where no lease can be had, a writer can only be guessed gone: its drain waits this long for it.
 KEEP_WITHOUT_LEASE_SECONDS: Final = 24 * 3600.0
+
+LINE_BYTES_MAX: Final = 1024 * 1024
+"""The longest line that is held in memory, where the rules name no other."""
 
 
 class Drained(Enum):
@@ -61,11 +64,26 @@ class Cursor:
 class Drains:
     """The `drains/` directory of one agent. Callers hold the agent's job lock."""
 
-    def __init__(self, agent: AgentPaths, files: Files, torn_after_seconds: float) -> None:
+    def __init__(
+        self,
+        agent: AgentPaths,
+        files: Files,
+        torn_after_seconds: float,
+        *,
+        line_bytes_max: int = LINE_BYTES_MAX,
+        stop: Callable[[], str] = never_stopped,
+    ) -> None:
         self._agent = agent
         self._files = files
         self._torn_after_seconds = torn_after_seconds
+        self._line_bytes_max = line_bytes_max
+        self._stop = stop
         self._quarantine = Quarantine(agent.quarantine, files)
+        self._exhausted: dict[str, tuple[int, int]] = {}
+        """Size and time of each drain when no whole line was left in it to take over."""
+
+        self.set_aside: list[tuple[str, Damage]] = []
+        """What went to quarantine from drains and by recovery, with the file it was in."""
 
     def names(self) -> list[Path]:
         """The drains there are, oldest first."""
@@ -121,21 +139,22 @@ class Drains:
         try:
             leased = take_lease(fd, fcntl.F_RDLCK)
         except OSError:
-            self._take_over(fd, drain)
+            self._take_over(fd, drain, now)
             return self._after_unleased(fd, drain, own, now)
-        self._take_over(fd, drain)
+        self._take_over(fd, drain, now)
         if not leased:
             return Drained.HELD
         clean = self._settle_tail(fd, drain, now)
         size = os.fstat(fd).st_size
         # A writer that opens the file now waits for us: let it in and come back.
-        if fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK:
-            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        waiting = fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        if waiting or os.fstat(fd).st_size != size:
             return Drained.BUSY
+        # Only now: what was let in and wrote at once would have written to a file without a name.
         if clean and self._read(drain).run not in own:
             self.take_back(drain)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-        return Drained.CLEAN if os.fstat(fd).st_size == size else Drained.BUSY
+        return Drained.CLEAN
 
     def _after_unleased(self, fd: int, drain: Path, own: Collection[str], now: float) -> Drained:
         cursor = self._read(drain)
@@ -144,17 +163,38 @@ class Drains:
             self.take_back(drain)
         return Drained.UNLEASED
 
-    def _take_over(self, fd: int, drain: Path) -> None:
+    def _take_over(self, fd: int, drain: Path, now: float) -> None:
         """Append every whole line beyond the cursor to short-term, in bounded blocks."""
-        size = os.fstat(fd).st_size
-        while True:
-            offset = self._read(drain).offset
-            end = last_newline_end(fd, min(size, offset + CHUNK_BYTES))
-            if end <= offset:  # a line longer than a block: take it whole
-                end = _next_newline_end(fd, offset, size)
-            if end <= offset:
-                return
-            self._deliver(drain, fd, _block(fd, offset, end), end)
+        status = os.fstat(fd)
+        mark = (status.st_size, status.st_mtime_ns)
+        if self._exhausted.get(drain.name) == mark:
+            return
+        while self._take_block(fd, drain, status.st_size, now):
+            pass
+        self._exhausted[drain.name] = mark
+
+    def _take_block(self, fd: int, drain: Path, size: int, now: float) -> bool:
+        """Take over the next lines of a drain; False when no whole one is left before `size`."""
+        offset = self._read(drain).offset
+        end = last_newline_end(fd, min(size, offset + CHUNK_BYTES))
+        if end <= offset:  # a line longer than a block: take it whole
+            end = _next_newline_end(fd, offset, size)
+            if end - 1 - offset > self._line_bytes_max:  # never held: it is damage by any reader
+                damage = Damage(offset, end, f"longer than {self._line_bytes_max} bytes")
+                self._set_aside(fd, drain, "long", damage, now)
+                return True
+        if end <= offset:
+            return False
+        self._deliver(drain, fd, _block(fd, offset, end), end)
+        return True
+
+    def _set_aside(self, fd: int, drain: Path, kind: str, damage: Damage, now: float) -> None:
+        """Quarantine a piece of a drain under a name of its own, then count it as taken over."""
+        source = f"drains/{drain.name}"
+        name = f"{kind}_{drain.stem}_{damage.start}"
+        self._quarantine.keep(fd, source, [damage], name, now)
+        self._write(drain, replace(self._read(drain), offset=damage.end))
+        self.set_aside.append((source, damage))
 
     def _deliver(self, drain: Path, fd: int, block: bytes, end: int) -> None:
         # Its writer may not have synced it: a drain that loses what short-term keeps would seem
@@ -165,7 +205,7 @@ class Drains:
         size = short_term.stat().st_size if short_term.exists() else 0
         self._write(drain, replace(cursor, delivering_to=end, delivering_from=size))
         lock, mode = self._agent.append_lock, self._files.modes.file
-        with held(lock, "", deadline_seconds=APPEND_LOCK_SECONDS, mode=mode):
+        with held(lock, "", deadline_seconds=APPEND_LOCK_SECONDS, stop=self._stop, mode=mode):
             self._files.append(short_term, block, shared=True)
         self._write(drain, replace(cursor, offset=end, delivering_to=0, delivering_from=0))
 
@@ -193,10 +233,9 @@ class Drains:
             except FileNotFoundError:
                 return False
             try:
-                beyond = max(0, os.fstat(fd).st_size - after)  # it may be shorter by a hand's edit
-                found = os.pread(fd, beyond, after).find(block)
+                found = _find(fd, block, after)
                 if found >= 0:
-                    self._files.overwrite(fd, block, after + found)
+                    self._files.overwrite(fd, block, found)
                     self._files.fsync(fd)
                 return found >= 0
             finally:
@@ -208,15 +247,15 @@ class Drains:
         status = os.fstat(fd)
         if status.st_size <= offset:
             return True
-        rest = os.pread(fd, status.st_size - offset, offset)
-        if _is_memory(rest):  # only its newline is missing (hazard A3)
-            self._deliver(drain, fd, rest + b"\n", status.st_size)
-            return True
+        if status.st_size - offset <= self._line_bytes_max:
+            rest = os.pread(fd, status.st_size - offset, offset)
+            if _is_memory(rest):  # only its newline is missing (hazard A3)
+                self._deliver(drain, fd, rest + b"\n", status.st_size)
+                return True
         if now - status.st_mtime < self._torn_after_seconds:
             return False
         damage = Damage(offset, status.st_size, "torn: its writer stopped in the middle")
-        self._quarantine.keep(fd, f"drains/{drain.name}", [damage], f"torn_{drain.stem}", now)
-        self._write(drain, replace(self._read(drain), offset=status.st_size))
+        self._set_aside(fd, drain, "torn", damage, now)
         return True
 
     def tails(self) -> list[tuple[Path, int]]:
@@ -248,6 +287,17 @@ def _block(fd: int, start: int, end: int) -> bytes:
     """Read what goes to short-term; a byte order mark may stand at the start of a file only."""
     block = os.pread(fd, end - start, start)
     return block.removeprefix(BOM) if start == 0 else block
+
+
+def _find(fd: int, block: bytes, after: int) -> int:
+    """Find where a block stands in a file at or after `after`, or -1; reads overlapping windows."""
+    size = os.fstat(fd).st_size
+    step = max(CHUNK_BYTES, len(block))
+    for position in range(after, size, step):
+        found = os.pread(fd, step + len(block), position).find(block)
+        if found >= 0:
+            return position + found
+    return -1
 
 
 def _cursor_path(drain: Path) -> Path:
