@@ -11,7 +11,8 @@ def summary(detail: dict[str, Any]) -> str:
         parts.append(f"{detail['promoted']} {would}promoted")
     if "archived" in detail:
         parts.append(f"{detail['archived']} {would}archived")
-    parts.append(f"{detail['remaining']} remain in short-term")
+    if detail["remaining"] is not None:
+        parts.append(f"{detail['remaining']} remain in short-term")
     for key, words in (("repeats", "repeated"), ("quarantined", "quarantined")):
         if detail[key]:
             parts.append(f"{detail[key]} {words}")

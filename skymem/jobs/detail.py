@@ -21,7 +21,9 @@ class Outcome:
     lines: int = 0
     """Readable lines in short-term when the job began."""
 
-    remaining: int = 0
+    remaining: int | None = None
+    """Lines left in short-term; None where the job failed before it could read them."""
+
     moved: int = 0
     repeats: int = 0
     quarantined: int = 0
@@ -29,20 +31,28 @@ class Outcome:
     runs: list[str] = field(default_factory=list)
     recovered: list[str] = field(default_factory=list)
     archives: list[str] = field(default_factory=list)
-    late: int = 0
-    """Drains that a process still has open for writing."""
-
     plans: list[Plan] = field(default_factory=list)
     """Kept for a dry run and a saved plan only."""
 
+    late: int = 0
+    """Old short-term files that a process still has open for writing."""
+
+    unfinished: bool = False
+    """A dry run or a saved plan that covers one round, where the run itself would go on."""
+
     error: str = ""
     exit_code: int = 0
+
+    def fail(self, error: str, code: int) -> None:
+        """Record that it did not come to its end."""
+        self.error, self.exit_code = error, code
 
     def add(self, plan: Plan) -> None:
         """Count what one plan decides."""
         if not self.lines:
             self.lines = plan.lines
         self.remaining = plan.lines - plan.leaving
+        self.unfinished = plan.unfinished
         self.moved += plan.count("promote") + plan.count("archive")
         self.repeats += plan.count("repeat")
         self.quarantined += plan.count("quarantine")
@@ -67,6 +77,10 @@ class Outcome:
             detail |= {"rotated": bool(self.moved), "archived": self.moved}
             detail |= {"archive": self.archives[-1] if self.archives else None}
             detail |= {"archives": self.archives}
+        if self.late:
+            detail["held"] = self.late
+        if self.unfinished:
+            detail["unfinished"] = True
         if self.runs:
             detail["runs"] = self.runs
         if self.recovered:
@@ -107,13 +121,15 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
         "skipped": dict(skipped),
         "repeats": sum(outcome.repeats for outcome in each),
         "quarantined": sum(outcome.quarantined for outcome in each),
-        "remaining": sum(outcome.remaining for outcome in each),
+        "remaining": _sum_known(outcome.remaining for outcome in each),
         "threshold": frame.threshold,
         "rag_pending": frame.rag_pending,
         "degraded": list(frame.degraded),
         "agents": agents,
     }
     detail |= _own_keys(job, each)
+    if any(outcome.unfinished for outcome in each):
+        detail["unfinished"] = True
     recovered = [run for outcome in each for run in outcome.recovered]
     if recovered:
         detail["recovered"] = recovered
@@ -154,7 +170,7 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         },
         "steps": dict(steps),
     }
-    for key in ("dry_run", "recovered"):
+    for key in ("dry_run", "recovered", "unfinished"):
         if key in promote:
             whole[key] = promote[key]
     if not whole["acted"]:
@@ -165,8 +181,16 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
     return whole
 
 
-def _left(rotate: Mapping[str, Any], agent: str) -> int:
-    return int(rotate["agents"].get(agent, {}).get("remaining", 0))
+def _left(rotate: Mapping[str, Any], agent: str) -> int | None:
+    left = rotate["agents"].get(agent, {}).get("remaining")
+    return None if left is None else int(left)
+
+
+def _sum_known(numbers: Iterable[int | None]) -> int | None:
+    """Add up what is known; None when none is, 0 when there is nothing to add."""
+    each = list(numbers)
+    known = [number for number in each if number is not None]
+    return sum(known) if known or not each else None
 
 
 def _own_keys(job: str, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -180,6 +204,8 @@ def _own_keys(job: str, outcomes: list[Outcome]) -> dict[str, Any]:
 
 def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -> str:
     """Say why a run that did nothing did nothing (promise 8)."""
+    if detail["repeats"] or detail["quarantined"]:
+        return "what left short-term was repeated or unreadable"
     if detail["skipped"]:
         kept = sum(detail["skipped"].values())
         if job == "promote":

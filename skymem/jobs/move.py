@@ -103,13 +103,13 @@ def _move(
     shelf.quarantine.keep(reading.fd, shelf.paths.short_term.name, damages, run, now)
     chosen = [decision for decision in plan.decisions if decision.action == moving]
     if chosen:
-        store(_taken(reading.fd, chosen, shelf))
+        store(_taken(reading, reading.fd, chosen, shelf))
     gone = [(decision.start, decision.end) for decision in plan.decisions]
     shelf.swap.without(reading.fd, plan.inputs, gone, run, now)
 
 
 def _taken(
-    fd: int, chosen: Iterable[Decision], shelf: Shelf
+    reading: Reading, fd: int, chosen: Iterable[Decision], shelf: Shelf
 ) -> Iterator[tuple[bytes, Memory, Decision]]:
     """Read the lines that move, each checked to be the memory the plan decided about."""
     for decision in chosen:
@@ -120,7 +120,8 @@ def _taken(
             memory = read_line(raw)
         except LineDamage:
             raise ShortTermChangedError(str(shelf.paths.short_term)) from None
-        if decision.id not in (memory.source_id, digest(memory).hex()):
+        at = decision.line * DIGEST_BYTES
+        if digest(memory) != reading.digests[at : at + DIGEST_BYTES]:
             raise ShortTermChangedError(str(shelf.paths.short_term))
         yield raw, memory, decision
 

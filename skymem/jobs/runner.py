@@ -6,72 +6,37 @@ until nothing is left to decide. One agent's failure is recorded and does not st
 
 import sqlite3
 import time
+import traceback
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from skymem.errors import InterruptedRunError, SkymemError, StalePlanError
-from skymem.jobs import promote, rotate
+from skymem.errors import SkymemError, StalePlanError
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
 from skymem.jobs.move import run_id
 from skymem.jobs.recover import recover
+from skymem.jobs.rehearse import (
+    check_fit,
+    difference,
+    open_reading,
+    rehearse,
+    same_decisions,
+    surroundings,
+)
+from skymem.jobs.table import COMBINED, JOBS, steps_of
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
-from skymem.model.plan import Plan, Reason
+from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.drains import Drained
 from skymem.stores.files import disk_errors
-from skymem.stores.lines import ContentHash
-from skymem.stores.shelf import Reading, Shelf
+from skymem.stores.ledger import in_batches
+from skymem.stores.shelf import Shelf
 from skymem.stores.swap import ShortTermChangedError
-
-COMBINED: Final = "memory_rotate_check"
 
 # A plain `echo` has the file open for microseconds; a busy machine makes that milliseconds.
 SETTLE_ROUNDS: Final = 40
 
 # Somebody editing short-term by hand between plan and swap makes us plan again, this often.
 EDITED_TRIES: Final = 3
-
-
-class Apply(Protocol):
-    """The second half of a job."""
-
-    def __call__(
-        self, plan: Plan, work: Workplace, shelf: Shelf, catalog: Catalog, *, reading: Reading
-    ) -> str:
-        """Carry the plan out and return the run's id."""
-        ...
-
-
-class PlanShort(Protocol):
-    """The first half of a job."""
-
-    def __call__(self, shelf: Shelf, reading: Reading) -> Plan:
-        """Read and decide."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as its two halves."""
-
-    plan: PlanShort
-    apply: Apply
-
-
-JOBS: Final[Mapping[str, Job]] = MappingProxyType(
-    {
-        "promote": Job(promote.plan, promote.apply),
-        "rotate": Job(rotate.plan, rotate.apply),
-    }
-)
-
-
-def steps_of(job: str) -> tuple[str, ...]:
-    """The jobs a name stands for: `memory_rotate_check` is promote, then rotate (row P3)."""
-    return ("promote", "rotate") if job == COMBINED else (job,)
 
 
 def run(
@@ -95,8 +60,9 @@ def run(
         The job's detail, and the outcomes it was made from.
 
     Raises:
-        InterruptedRunError: a signal came; what was done is whole.
         StalePlanError: what a saved plan was made from has changed; nothing was applied.
+
+    A signal ends it between two agents: the rest are told as stopped, and `exit_code` is 130.
     """
     steps = steps_of(job)
     started, clock = work.now(), time.monotonic()
@@ -104,9 +70,8 @@ def run(
     pending = 0
     with work.catalog() as catalog:
         if plans is not None:
-            _check_fit(work, catalog, steps, plans)
+            check_fit(work, catalog, steps, plans)
         for agent in agents:
-            work.check_stop()
             outcomes.extend(_run_agent(work, catalog, agent, steps, dry_run=dry_run, plans=plans))
             pending += owed(catalog, agent)
     took = time.monotonic() - clock
@@ -141,73 +106,19 @@ def _run_agent(
     limits = {"promote": rules.promote_threshold, "rotate": rules.short_term_max_lines}
     outcomes = [Outcome(step, agent, limits[step]) for step in steps]
     try:
+        work.check_stop()
         with disk_errors(work.paths.agent(agent).directory):
             if dry_run:
-                _rehearse(work, catalog, agent, outcomes)
+                rehearse(work, catalog, agent, outcomes)
             else:
                 _perform(work, catalog, agent, outcomes, plans)
-    except InterruptedRunError:
-        raise
     except SkymemError as error:
         for outcome in outcomes:
-            outcome.error, outcome.exit_code = str(error), error.exit_code
-    return outcomes
-
-
-def _check_fit(
-    work: Workplace,
-    catalog: Catalog,
-    steps: Sequence[str],
-    plans: Mapping[tuple[str, str], Plan],
-) -> None:
-    """Refuse all saved plans, before any is applied, if one would not be made again today."""
-    for agent in sorted({name for _, name in plans}):
-        outcomes = [Outcome(step, agent, 0) for step in steps if (step, agent) in plans]
-        _rehearse(work, catalog, agent, outcomes)
+            outcome.fail(str(error), error.exit_code)
+    except Exception:  # noqa: BLE001  (the job boundary: one agent's bug must not stop the others)
         for outcome in outcomes:
-            saved, fresh = plans[outcome.job, agent], outcome.plans[0]
-            if saved.inputs != fresh.inputs:
-                raise StalePlanError(_difference(saved, fresh))
-
-
-def _rehearse(work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outcome]) -> None:
-    """Plan each step as if the one before had been carried out."""
-    shelf = work.shelf(agent)
-    catalog.catch_up(shelf.paths)
-    gone: frozenset[int] = frozenset()
-    for outcome in outcomes:
-        plan = _planned(work, shelf, catalog, outcome.job, without=gone)
-        gone = frozenset(decision.start for decision in plan.decisions)
-        outcome.add(plan)
-        outcome.plans.append(plan)
-
-
-def _planned(
-    work: Workplace, shelf: Shelf, catalog: Catalog, job: str, *, without: frozenset[int]
-) -> Plan:
-    reading = _open_reading(work, shelf, catalog, job)
-    try:
-        reading.pass_over = without
-        plan = JOBS[job].plan(shelf, reading)
-        plan.inputs = reading.inputs(surroundings(work, shelf))
-    finally:
-        reading.close()
-    return plan
-
-
-def _open_reading(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> Reading:
-    reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
-    reading.progress = partial(work.progress, f"{job} {shelf.paths.name}")
-    return reading
-
-
-def surroundings(work: Workplace, shelf: Shelf) -> str:
-    """Hash what a plan depends on beside short-term: the rules and the other tiers' sizes."""
-    content = ContentHash()
-    content.update(repr(work.rules).encode())
-    for name, path in tier_files(shelf.paths):
-        content.update(f"{name} {path.stat().st_size}\n".encode())
-    return content.hexdigest()
+            outcome.fail(traceback.format_exc(), 1)
+    return outcomes
 
 
 def _perform(
@@ -228,7 +139,18 @@ def _perform(
             elif (outcome.job, agent) in plans:
                 _until_done(work, shelf, catalog, outcome, plans[outcome.job, agent])
     own = {run}.union(*(outcome.runs for outcome in outcomes))
-    _settle(work, shelf, outcomes[-1], own)
+    outcomes[0].late = _settle(work, shelf, own)
+    _tell_set_aside(work, shelf, outcomes[0])
+
+
+def _tell_set_aside(work: Workplace, shelf: Shelf, outcome: Outcome) -> None:
+    """Count and record what recovery and drains put into quarantine."""
+    found = [
+        [file, damage.start, damage.end, damage.reason] for file, damage in shelf.drains.set_aside
+    ]
+    outcome.quarantined += len(found)
+    batches = in_batches("pieces", found, op="quarantine", agent=shelf.paths.name)
+    work.ledger().append(batches, work.now())
 
 
 def _prepare(work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, run: str) -> None:
@@ -265,6 +187,7 @@ def _until_done(
     work: Workplace, shelf: Shelf, catalog: Catalog, outcome: Outcome, saved: Plan | None
 ) -> None:
     edited = 0
+    before = {name for name, _ in tier_files(shelf.paths)}
     while True:
         try:
             plan, run = _once(work, shelf, catalog, outcome.job, saved)
@@ -281,9 +204,9 @@ def _until_done(
             continue
         outcome.add(plan)
         outcome.runs.append(run)
-        if plan.count("archive"):
-            newest = [name for name, _ in tier_files(shelf.paths) if "_archive_" in name]
-            outcome.archives.append(str(shelf.paths.directory / newest[-1]))
+        made = [path for name, path in tier_files(shelf.paths) if name not in before]
+        before.update(path.name for path in made)
+        outcome.archives += [str(path) for path in made if path != shelf.paths.long_term]
         if not plan.unfinished or saved is not None:
             return
         work.check_stop()
@@ -292,35 +215,22 @@ def _until_done(
 def _once(
     work: Workplace, shelf: Shelf, catalog: Catalog, job: str, saved: Plan | None
 ) -> tuple[Plan, str]:
-    reading = _open_reading(work, shelf, catalog, job)
+    reading = open_reading(work, shelf, catalog, job)
     try:
         plan = JOBS[job].plan(shelf, reading)
         plan.inputs = reading.inputs(surroundings(work, shelf))
-        if saved is not None and not _same_decisions(saved, plan):
-            raise StalePlanError(_difference(saved, plan))
+        if saved is not None and not same_decisions(saved, plan):
+            raise StalePlanError(difference(saved, plan))
         return plan, JOBS[job].apply(plan, work, shelf, catalog, reading=reading)
     finally:
         reading.close()
 
 
-def _same_decisions(saved: Plan, plan: Plan) -> bool:
-    """Whether what would be decided now is what was saved; an earlier step moved the places."""
+def _settle(work: Workplace, shelf: Shelf, own: Collection[str]) -> int:
+    """Take over what still arrives in the old files; no lock is held between two looks.
 
-    def told(one: Plan) -> list[tuple[str, str, Reason]]:
-        return [(decision.action, decision.id, decision.reason) for decision in one.decisions]
-
-    return told(saved) == told(plan)
-
-
-def _difference(saved: Plan, found: Plan) -> str:
-    old, new = saved.inputs, found.inputs
-    if old is not None and new is not None and old[:5] == new[:5]:
-        return f"the rules or the other tiers of {saved.agent} have changed"
-    return f"short-term of {saved.agent} has changed"
-
-
-def _settle(work: Workplace, shelf: Shelf, outcome: Outcome, own: Collection[str]) -> None:
-    """Take over what still arrives in the old files; no lock is held between two looks."""
+    Returns how many of them a process still has open for writing.
+    """
     outcomes: dict[str, Drained] = {}
     for number in range(SETTLE_ROUNDS):
         if number:
@@ -333,7 +243,7 @@ def _settle(work: Workplace, shelf: Shelf, outcome: Outcome, own: Collection[str
             break
         if number >= 1 and all(one is Drained.UNLEASED for one in outcomes.values()):
             break
-    outcome.late = sum(one is Drained.HELD for one in outcomes.values())
+    return sum(one is Drained.HELD for one in outcomes.values())
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:

@@ -14,6 +14,9 @@ Spelling = Literal["ts", "timestamp"]
 
 SECONDS_MAX: Final = 253_402_300_800  # the year 10000: nothing datetime can't hold gets in
 SCORE_MAX: Final = 10
+UNUSABLE_ID: Final = "id_as_written"
+"""Where a line that moves keeps an `id` that can name nothing: a list, an object, half a pair."""
+
 TIER_MARKS: Final = frozenset({"short", "long"})
 
 
@@ -50,10 +53,15 @@ class Memory:
     @property
     def source_id(self) -> str | None:
         """The id the line itself carries, if any: a writer's own, or ours on a line we moved."""
+        return _usable_id(self.fields.get("id"))
+
+    @property
+    def unusable_id(self) -> Any:
+        """An `id` that can name nothing, as it came or where a move put it; None when it can."""
         value = self.fields.get("id")
-        if isinstance(value, str) and value:
+        if value is not None and _usable_id(value) is None:
             return value
-        return str(value) if type(value) is int else None
+        return self.fields.get(UNUSABLE_ID)
 
     @property
     def content(self) -> str:
@@ -226,6 +234,19 @@ def read_time(field: str, value: Any) -> int | None:
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _usable_id(value: Any) -> str | None:
+    """Read an id: text that UTF-8 can hold, or a whole number."""
+    if type(value) is int:
+        return str(value)
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # a lone surrogate: no file name, database or terminal takes it
+        return None
+    return value
 
 
 def _check_range(field: str, value: Any, highest: int) -> None:

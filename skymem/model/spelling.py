@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skymem.model.memory import TIER_MARKS, Memory
+from skymem.model.memory import TIER_MARKS, UNUSABLE_ID, Memory
 from skymem.model.strict_json import BOM, members, parse_object
 
 
@@ -80,17 +80,20 @@ def _body(raw: bytes) -> str:
 
 
 def _with_id(text: str, memory: Memory, memory_id: str) -> str:
-    own = memory.source_id
-    if own == memory_id:
+    if memory.source_id == memory_id:
         return text
-    if own is not None:
-        text = _yield_id(text, memory, own)
+    if memory.fields.get("id") is not None:
+        text = _yield_id(text, memory)
     return _set(text, "id", json.dumps(memory_id))
 
 
-def _yield_id(text: str, memory: Memory, own: str) -> str:
-    """Turn the writer's `id` into `source_id`, where the spelling keeps it."""
-    spelled = json.dumps(own)
+def _yield_id(text: str, memory: Memory) -> str:
+    """Turn the writer's `id` into `source_id`, as it was spelled, where the spelling keeps it."""
+    if memory.source_id is None:
+        key_start, key_end = _key_span(text, "id")
+        return text[:key_start] + json.dumps(UNUSABLE_ID) + text[key_end:]
+    id_start, id_end = _value_span(text, "id") or (0, 0)
+    spelled = text[id_start:id_end]
     if memory.spelling == "ts" or not memory.metadata:
         if "source_id" in memory.fields:
             return _set(_without(text, "id"), "source_id", spelled)

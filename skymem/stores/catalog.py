@@ -18,7 +18,7 @@ from skymem.model.plan import Damage, Entry
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
-from skymem.stores.lines import last_newline_end, read_entries
+from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
 
 SCHEMA_VERSION: Final = 1
 LOOKUP_IDS: Final = 500
@@ -69,15 +69,12 @@ class TierCount(NamedTuple):
 class Catalog:
     """The catalog of a home. One process may write while others read."""
 
-    def __init__(
-        self, database: sqlite3.Connection, line_bytes_max: int, path: Path | None = None
-    ) -> None:
+    def __init__(self, database: sqlite3.Connection, path: Path | None = None) -> None:
         self._database = database
         self._path = path
-        self._line_bytes_max = line_bytes_max
 
     @classmethod
-    def on_disk(cls, paths: HomePaths, files: Files, line_bytes_max: int) -> "Catalog":
+    def on_disk(cls, paths: HomePaths, files: Files) -> "Catalog":
         """Open the home's catalog, made anew where it is missing or can't be read.
 
         Raises:
@@ -86,17 +83,17 @@ class Catalog:
         files.make_directory(paths.state)
         path = catalog_path(paths)
         try:
-            return cls(_connect(path), line_bytes_max, path)
+            return cls(_connect(path), path)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
             set_aside(path)
-            return cls(_connect(path), line_bytes_max, path)
+            return cls(_connect(path), path)
 
     @classmethod
-    def in_memory(cls, line_bytes_max: int) -> "Catalog":
+    def in_memory(cls) -> "Catalog":
         """Make one for this process only: it starts empty and reads every tier once."""
-        return cls(_prepared(sqlite3.connect(":memory:", isolation_level=None)), line_bytes_max)
+        return cls(_prepared(sqlite3.connect(":memory:", isolation_level=None)))
 
     @property
     def temporary(self) -> bool:
@@ -142,29 +139,24 @@ class Catalog:
         ):
             return
         with self._writing():
-            for name in rows.keys() - on_disk.keys():
-                self._forget(rows[name][0])
+            if not all(_still_there(on_disk.get(name), row) for name, row in rows.items()):
+                # Files can share ids, and an id is kept once: all of them are read again.
+                self._database.execute("DELETE FROM memories WHERE agent = ?", (agent.name,))
+                self._database.execute("DELETE FROM files WHERE agent = ?", (agent.name,))
+                rows = {}
             for name, path in on_disk.items():
                 if not _unchanged(path, rows.get(name)):
                     self._read(agent.name, path, rows.get(name))
-
-    def _forget(self, file: int) -> None:
-        self._database.execute("DELETE FROM memories WHERE file = ?", (file,))
-        self._database.execute("DELETE FROM files WHERE file = ?", (file,))
 
     def _read(self, agent: str, path: Path, row: list[Any] | None) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             status = os.fstat(fd)
-            start = 0
-            if row is not None and _appended_to(fd, status, row):
-                start = row[2]
-            elif row is not None:
-                self._forget(row[0])
+            start = row[2] if row is not None else 0
             tier = "long" if path.name == "long_term.jsonl" else "archive"
             file = self._file(agent, tier, path.name)
             stop = last_newline_end(fd, status.st_size)
-            self._insert(agent, file, read_entries(fd, start, stop, self._line_bytes_max))
+            self._insert(agent, file, read_entries(fd, start, stop, TIER_LINE_BYTES_MAX))
             self._database.execute(
                 "UPDATE files SET inode = ?, read_to = ?, mtime_ns = ?, tail = ? WHERE file = ?",
                 (status.st_ino, stop, status.st_mtime_ns, _tail(fd, stop), file),
@@ -355,10 +347,17 @@ def _unchanged(path: Path, row: list[Any] | None) -> bool:
     )
 
 
-def _appended_to(fd: int, status: os.stat_result, row: list[Any]) -> bool:
-    """Whether the file is the one we read, with the end of that intact and more after it."""
+def _still_there(path: Path | None, row: list[Any]) -> bool:
+    """Whether a file is the one we read, with the end of that intact: as it was, or longer."""
+    if path is None:
+        return False
+    if _unchanged(path, row):
+        return True
     _, inode, read_to, _, tail = row
-    return bool(status.st_ino == inode and status.st_size > read_to and _tail(fd, read_to) == tail)
+    with path.open("rb") as stream:
+        status = os.fstat(stream.fileno())
+        longer = status.st_ino == inode and status.st_size > read_to
+        return bool(longer and _tail(stream.fileno(), read_to) == tail)
 
 
 def _tail(fd: int, end: int) -> bytes:

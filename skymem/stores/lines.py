@@ -16,6 +16,10 @@ from skymem.model.strict_json import BOM, LineDamage, parse_object, split_glued
 
 CHUNK_BYTES: Final = 1024 * 1024
 
+TIER_LINE_BYTES_MAX: Final = 65 * 1024 * 1024
+"""Longest line read from our own tiers: above the highest `line_max` and the fields we add, so that
+what was let in stays readable whatever the setting says later."""
+
 
 class ContentHash:
     """The hash by which a plan knows its input again."""
@@ -85,18 +89,25 @@ def read_entries(
         if raw is None:
             yield Damage(offset, end, f"longer than {bytes_max} bytes")
             continue
-        text = raw.removeprefix(BOM) if offset == 0 else raw
-        try:
-            memory = Memory(parse_object(text))
-            yield Entry(offset, end, memory, digest(memory))
-        except LineDamage as damage:
-            if text and not text.isspace():
-                yield from _apart(offset, text, end, str(damage))
+        yield from entries_of(offset, raw, end)
 
 
-def _apart(offset: int, raw: bytes, end: int, reason: str) -> Iterator[Entry | Damage]:
+def entries_of(offset: int, raw: bytes, end: int) -> Iterator[Entry | Damage]:
+    """Yield what one line is, given without its newline: a memory, several, damage or nothing."""
+    text = raw.removeprefix(BOM) if offset == 0 else raw
+    try:
+        memory = Memory(parse_object(text))
+        yield Entry(offset, end, memory, digest(memory))
+    except LineDamage as damage:
+        if text and not text.isspace():
+            first = offset + len(raw) - len(text)
+            yield from _apart(offset, text, end, first=first, reason=str(damage))
+
+
+def _apart(
+    offset: int, raw: bytes, end: int, *, first: int, reason: str
+) -> Iterator[Entry | Damage]:
     """Read a line that holds several memories; as a whole it is damage."""
-    first = end - 1 - len(raw)
     entries: list[Entry] = []
     for start, stop in split_glued(raw):
         try:

@@ -8,27 +8,34 @@ missed.
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from skymem.errors import NotAllowedError
-from skymem.model.identity import digest
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry, Inputs
 from skymem.model.rules import RetentionRules
 from skymem.model.spelling import read_line
-from skymem.model.strict_json import LineDamage
-from skymem.stores.catalog import Catalog, Found, tier_files
+from skymem.model.strict_json import BOM
+from skymem.stores.catalog import Catalog
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Drains
 from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import AgentPaths
-from skymem.stores.lines import ContentHash, last_newline_end, read_entries
+from skymem.stores.lines import (
+    CHUNK_BYTES,
+    ContentHash,
+    entries_of,
+    last_newline_end,
+    read_entries,
+)
 from skymem.stores.lock import held, never_stopped
+from skymem.stores.naming import Naming
 from skymem.stores.quarantine import Quarantine
 from skymem.stores.swap import Swap
 
 BATCH_ENTRIES: Final = 500
+TORN: Final = "torn: its writer stopped in the middle"
 
 
 class Kept(NamedTuple):
@@ -98,14 +105,15 @@ class Shelf:
         """Find a memory by its id, or by the first letters of it, in every tier."""
         exact: dict[str, Kept] = {}
         begins: dict[str, Kept] = {}
+        catalog.catch_up(self.paths)
+        naming = Naming(self.paths.name, catalog)
         for entry in self.short_entries():
             if isinstance(entry, Damage):
                 continue
-            own = entry.memory.source_id or entry.digest.hex()
-            if own.startswith(name):
-                kept = Kept(own, "short", "short_term.jsonl", entry.memory)
-                (exact if own == name else begins).setdefault(own, kept)
-        catalog.catch_up(self.paths)
+            naming.name([entry])
+            if entry.id.startswith(name) and not entry.elsewhere:
+                kept = Kept(entry.id, "short", self.paths.short_term.name, entry.memory)
+                (exact if entry.id == name else begins).setdefault(entry.id, kept)
         for own in [name, *catalog.find_by_prefix(self.paths.name, name, 20)]:
             for found in catalog.find(self.paths.name, [own]).values():
                 memory = self._read(found.file, found.start, found.end)
@@ -116,11 +124,8 @@ class Shelf:
     def _read(self, name: str, start: int, end: int) -> Memory:
         with (self.paths.directory / name).open("rb") as stream:
             stream.seek(start)
-            return read_line(stream.read(end - start))
-
-    def surroundings(self) -> list[tuple[str, int]]:
-        """The other tiers' files and sizes: a saved plan fits only these."""
-        return [(name, path.stat().st_size) for name, path in tier_files(self.paths)]
+            raw = stream.read(end - start)
+        return read_line(raw.removeprefix(BOM) if start == 0 else raw)
 
 
 class Reading:
@@ -141,15 +146,16 @@ class Reading:
         self._shelf = shelf
         self._catalog = catalog
         self._content = ContentHash()
-        self.digests = bytearray()
-        self.named: dict[str, str] = {}
+        self._naming = Naming(shelf.paths.name, catalog)
         self.pass_over: frozenset[int] = frozenset()
         """Offsets of lines to leave out, as if another plan had taken them already."""
+
+        self.waiting: Sequence[tuple[Path, int]] = ()
+        """Files, and offsets in them, that hold lines on their way to short-term."""
 
         self.progress: Callable[[int, int], None] = lambda _done, _whole: None
         """Told now and then how many bytes of how many were read."""
 
-        self._owners: dict[str, bytes] = {}
         self.fd = _open_or_none(shelf.paths.short_term)
         self.size = self.consumed = 0
         self._dead_tail = False
@@ -165,6 +171,16 @@ class Reading:
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
+
+    @property
+    def digests(self) -> bytearray:
+        """Of every line so far, in order."""
+        return self._naming.digests
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Ids that are not the digest's own, by the digest's hex."""
+        return self._naming.named
 
     def inputs(self, surroundings: str) -> Inputs | None:
         """What the pass saw, for the plan; None when there is no file."""
@@ -184,51 +200,53 @@ class Reading:
             batch.append(entry)
             if len(batch) == BATCH_ENTRIES:
                 self.progress(entry.end, self.consumed)
-                yield from self._identified(batch)
+                yield from self._named(batch)
                 batch = []
-        yield from self._identified(batch)
+        yield from self._named(batch)
         if self._dead_tail:
-            yield from self._identified(self._read_tail())
+            yield from self._named(self._read_tail())
+        yield from self._read_waiting()
+
+    def _read_waiting(self) -> Iterator[Entry | Damage]:
+        """Read what other files still hold for short-term, as if it stood at the end already."""
+        behind = self.size
+        for path, start in self.waiting:
+            fd = _open_or_none(path)
+            if fd is None:
+                continue
+            try:
+                stop = last_newline_end(fd, os.fstat(fd).st_size)
+                limit = self._shelf.rules.line_bytes_max
+                for entry in read_entries(fd, start, stop, limit):
+                    yield from self._named([_moved_by(entry, behind)])
+                behind += stop
+            finally:
+                os.close(fd)
 
     def _read_tail(self) -> list[Entry | Damage]:
-        """Read the last line whose writer is gone: a memory without its newline, or torn."""
+        """Read the last line, whose writer is gone: it only lacks its newline, or it is torn."""
         assert self.fd is not None  # noqa: S101  (entries() returned before otherwise)
-        raw = os.pread(self.fd, self.size - self.consumed, self.consumed)
-        self._content.update(raw)
         start, self.consumed = self.consumed, self.size
-        try:
-            memory = read_line(raw)
-        except LineDamage:
-            return [Damage(start, self.size, "torn: its writer stopped in the middle")]
-        return [Entry(start, self.size, memory, digest(memory))]
+        for at in range(start, self.size, CHUNK_BYTES):
+            self._content.update(os.pread(self.fd, min(CHUNK_BYTES, self.size - at), at))
+        if self.size - start > self._shelf.rules.line_bytes_max:
+            return [Damage(start, self.size, TORN)]
+        found = list(entries_of(start, os.pread(self.fd, self.size - start, start), self.size))
+        if any(isinstance(one, Damage) for one in found):
+            return [Damage(start, self.size, TORN)]
+        return found
 
-    def _identified(self, batch: list[Entry | Damage]) -> list[Entry | Damage]:
-        entries = [entry for entry in batch if isinstance(entry, Entry)]
-        for entry in entries:
-            entry.id = entry.memory.source_id or entry.digest.hex()
-        found = self._catalog.find(self._shelf.paths.name, [entry.id for entry in entries])
-        for entry in entries:
-            self._identify(entry, found)
-            entry.line = len(self.digests) // len(entry.digest)
-            self.digests += entry.digest
+    def _named(self, batch: list[Entry | Damage]) -> list[Entry | Damage]:
+        self._naming.name([entry for entry in batch if isinstance(entry, Entry)])
         if not self.pass_over:
             return batch
         return [item for item in batch if item.start not in self.pass_over]
 
-    def _identify(self, entry: Entry, found: dict[str, Found]) -> None:
-        """Settle id and whereabouts of one line (design §3, "Ids")."""
-        own = entry.memory.source_id
-        there = found.get(entry.id)
-        if own is not None:
-            # Who has it in another tier has it for good; else the first one here.
-            owner = self._owners.setdefault(own, there.digest if there else entry.digest)
-            if owner != entry.digest:
-                entry.id = entry.digest.hex()
-                there = self._catalog.find(self._shelf.paths.name, [entry.id]).get(entry.id)
-            else:
-                self.named[entry.digest.hex()] = own
-        if there is not None:
-            entry.elsewhere = there.tier
+
+def _moved_by(entry: Entry | Damage, behind: int) -> Entry | Damage:
+    if isinstance(entry, Damage):
+        return Damage(entry.start + behind, entry.end + behind, entry.reason)
+    return Entry(entry.start + behind, entry.end + behind, entry.memory, entry.digest)
 
 
 def _open_or_none(path: Path) -> int | None:

@@ -38,7 +38,7 @@ def swap_before_store(
     shelf.swap.without(reading.fd, plan.inputs, gone, run, now)
     chosen = [decision for decision in plan.decisions if decision.action == moving]
     if chosen:
-        store(move._taken(reading.fd, chosen, shelf))
+        store(move._taken(reading, reading.fd, chosen, shelf))
 
 
 def cursor_after_rename(  # noqa: PLR0917  (as what it stands for)

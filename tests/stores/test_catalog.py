@@ -20,7 +20,7 @@ def catalog(desk: Desk) -> Iterator[Catalog]:
     with desk.tiers.long_term.open("wb") as stream:
         for number in range(8000):
             stream.write(line(f"m{number}", 0.9, id=f"i{number:05}", pad="x" * 900))
-    made = Catalog.on_disk(desk.paths, Files(), SIZE)
+    made = Catalog.on_disk(desk.paths, Files())
     made.catch_up(desk.tiers)
     yield made
     made.close()

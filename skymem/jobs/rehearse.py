@@ -1,0 +1,105 @@
+"""Planning without doing: dry runs, and saved plans held against what would be planned now.
+
+A rehearsal reads what the run itself would have in hand: short-term, and what drains and the flat
+file still hold for it (promise 3).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from skymem.errors import StalePlanError
+from skymem.jobs.detail import Outcome
+from skymem.jobs.table import JOBS
+from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
+from skymem.model.plan import Plan, Reason
+from skymem.stores.catalog import Catalog, tier_files
+from skymem.stores.lines import ContentHash
+from skymem.stores.shelf import Reading, Shelf
+
+
+def check_fit(
+    work: Workplace,
+    catalog: Catalog,
+    steps: Sequence[str],
+    plans: Mapping[tuple[str, str], Plan],
+) -> None:
+    """Refuse all saved plans, before any is applied, if one would not be made again today."""
+    for agent in sorted({name for _, name in plans}):
+        outcomes = [Outcome(step, agent, 0) for step in steps if (step, agent) in plans]
+        rehearse(work, catalog, agent, outcomes)
+        for outcome in outcomes:
+            saved, fresh = plans[outcome.job, agent], outcome.plans[0]
+            if saved.inputs != fresh.inputs:
+                raise StalePlanError(difference(saved, fresh))
+
+
+def rehearse(work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outcome]) -> None:
+    """Plan each step as if the one before had been carried out."""
+    shelf = work.shelf(agent)
+    catalog.catch_up(shelf.paths)
+    gone: frozenset[int] = frozenset()
+    waiting = shelf.drains.tails()
+    flat = work.paths.flat_short_term
+    if agent == DEFAULT_AGENT and flat.exists():
+        waiting.append((flat, 0))
+    for outcome in outcomes:
+        plan = _planned(work, shelf, catalog, outcome.job, without=gone, waiting=waiting)
+        gone = frozenset(decision.start for decision in plan.decisions)
+        outcome.add(plan)
+        outcome.plans.append(plan)
+
+
+def _planned(
+    work: Workplace,
+    shelf: Shelf,
+    catalog: Catalog,
+    job: str,
+    *,
+    without: frozenset[int],
+    waiting: Sequence[tuple[Path, int]],
+) -> Plan:
+    reading = open_reading(work, shelf, catalog, job)
+    try:
+        reading.pass_over = without
+        reading.waiting = waiting
+        plan = JOBS[job].plan(shelf, reading)
+        plan.inputs = reading.inputs(surroundings(work, shelf, waiting))
+    finally:
+        reading.close()
+    return plan
+
+
+def open_reading(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> Reading:
+    """Open short-term for one pass of a job."""
+    reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
+    reading.progress = partial(work.progress, f"{job} {shelf.paths.name}")
+    return reading
+
+
+def surroundings(work: Workplace, shelf: Shelf, waiting: Sequence[tuple[Path, int]] = ()) -> str:
+    """Hash what a plan depends on beside short-term: the rules and the other tiers' sizes."""
+    content = ContentHash()
+    content.update(repr(work.rules).encode())
+    for name, path in tier_files(shelf.paths):
+        content.update(f"{name} {path.stat().st_size}\n".encode())
+    for path, start in waiting:
+        content.update(f"{path.name} {path.stat().st_size - start}\n".encode())
+    return content.hexdigest()
+
+
+def same_decisions(saved: Plan, plan: Plan) -> bool:
+    """Whether what would be decided now is what was saved; an earlier step moved the places."""
+
+    def told(one: Plan) -> list[tuple[str, str, Reason]]:
+        return [(decision.action, decision.id, decision.reason) for decision in one.decisions]
+
+    return told(saved) == told(plan)
+
+
+def difference(saved: Plan, found: Plan) -> str:
+    """Say what a saved plan no longer fits."""
+    old, new = saved.inputs, found.inputs
+    if old is not None and new is not None and old[:5] == new[:5]:
+        return f"the rules or the other tiers of {saved.agent} have changed"
+    return f"short-term of {saved.agent} has changed"
