@@ -222,7 +222,7 @@ class Files:
                     self._write_all(fd, block)
                 self._take_identity(fd, path)
                 self.fsync(fd)
-            except (OSError, NotAllowedError, DiskError):
+            except BaseException:  # the content may be refused, or Ctrl-C come, on its way
                 with contextlib.suppress(OSError):
                     self.unlink(temporary)
                 raise
