@@ -1,6 +1,8 @@
 """The ledger: every operation, hash-chained, one JSON line each, for the whole home (row M8).
 
-Each entry carries the hash of the one before it, so that a changed, removed or inserted line shows.
+Each entry carries the hash of the one before it, so that a line that was changed, inserted, or
+removed from between others shows. A chain can't show that its end was cut off: whoever must know
+keeps the last number and hash elsewhere, and compares.
 Ids, reasons and numbers only, never text (promise 6).
 """
 
@@ -9,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from skymem.model.plan import Damage
 from skymem.stores.files import Files, disk_errors
@@ -79,6 +81,12 @@ class Ledger:
 
     def read_from(self, offset: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each whole entry from `offset` on, with the offset of its end."""
+        for end, raw in self._lines_from(offset):
+            entry = _parse(raw)
+            if entry is not None:
+                yield end, entry
+
+    def _lines_from(self, offset: int) -> Iterator[tuple[int, bytes | None]]:
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -86,21 +94,23 @@ class Ledger:
         try:
             stop = last_newline_end(fd, os.fstat(fd).st_size)
             for _, raw, end in raw_lines(fd, offset, stop, LINE_BYTES_MAX):
-                entry = _parse(raw)
-                if entry is not None:
-                    yield end, entry
+                yield end, raw
         finally:
             os.close(fd)
 
     def verify(self) -> tuple[int, list[str]]:
         """Walk the chain: how many entries, and what is wrong with which."""
         previous, seq, problems = GENESIS, 0, []
-        for _, entry in self.read_from(0):
+        for number, (_, raw) in enumerate(self._lines_from(0), start=1):
+            entry = _parse(raw)
+            if entry is None:
+                problems.append(f"{self.path.name}: line {number} is no entry")
+                continue
             seq += 1
             claimed = entry.pop("hash", None)
             if entry.get("seq") != seq or entry.get("prev") != previous:
                 problems.append(f"{self.path.name}: entry {seq} does not follow the one before it")
-                seq = int(entry.get("seq", seq))
+                seq = entry["seq"]
             elif claimed != _hash(entry):
                 problems.append(f"{self.path.name}: entry {seq} was changed")
             previous = str(claimed)
@@ -128,14 +138,16 @@ class Ledger:
         if end != size:
             # Only we write here, under the lock: the rest is an entry nobody was told about.
             torn = Damage(end, size, "an entry cut short by a kill or a full disk")
-            self._torn.keep(fd, self.path.name, [torn], f"ledger_{end}", now)
+            # With the time: a later kill may cut short another entry at the same place.
+            name = f"ledger_{end}_{round(now * 1_000_000)}"
+            self._torn.keep(fd, self.path.name, [torn], name, now)
             self._files.truncate(fd, end)
             self._files.fsync(fd)
         while end > 0:
             start = last_newline_end(fd, end - 1)
             entry = _parse(os.pread(fd, end - 1 - start, start))
             if entry is not None:
-                return int(entry["seq"]), str(entry["hash"])
+                return entry["seq"], entry["hash"]
             end = start
         return 0, GENESIS
 
@@ -166,7 +178,12 @@ def _hash(entry: Mapping[str, Any]) -> str:
 
 def _parse(raw: bytes | None) -> dict[str, Any] | None:
     try:
-        value = json.loads(raw or b"")
-    except ValueError:
+        value = json.loads(raw or b"", parse_constant=_refuse)
+    except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and "hash" in value and "seq" in value else None
+    whole = isinstance(value, dict) and type(value.get("seq")) is int
+    return value if whole and isinstance(value.get("hash"), str) else None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)  # we write no NaN

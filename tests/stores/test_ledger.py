@@ -69,6 +69,40 @@ def test_an_entry_cut_short_is_set_aside_and_the_chain_goes_on(ledger: Ledger) -
     assert kept.read_bytes() == b'{"seq":6,"half'
 
 
+def test_a_later_entry_cut_short_at_the_same_place_is_set_aside_beside_the_first(
+    ledger: Ledger,
+) -> None:
+    for number, now in enumerate((2.0, 2.000001)):
+        whole = ledger.size()
+        with ledger.path.open("ab") as stream:
+            stream.write(b"half%d" % number)
+        ledger.append([{"op": "test"}], now)
+        os.truncate(ledger.path, whole)
+    kept = sorted((ledger.path.parent / "torn").glob("*.raw"))
+
+    assert [path.read_bytes() for path in kept] == [b"half0", b"half1"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"garbage",
+        b"",
+        b"[" * 100_000,
+        b'{"seq": "x", "hash": "y"}',
+        b'{"seq": 1, "hash": 2}',
+        b'{"seq": 6, "prev": NaN, "hash": "y"}',
+    ],
+)
+def test_a_line_that_is_no_entry_is_told_with_its_place(ledger: Ledger, line: bytes) -> None:
+    with ledger.path.open("ab") as stream:
+        stream.write(line + b"\n")
+
+    assert ledger.verify() == (5, ["ledger.jsonl: line 6 is no entry"])
+    ledger.append([{"op": "test"}], 1.0)
+    assert ledger.verify() == (6, ["ledger.jsonl: line 6 is no entry"])
+
+
 APPENDER = """
 import sys
 from pathlib import Path
