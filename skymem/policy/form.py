@@ -12,7 +12,7 @@ from skymem.errors import InvalidMemoryError
 from skymem.model.identity import digest
 from skymem.model.memory import Memory, read_time
 from skymem.model.spelling import compose, new_fields
-from skymem.model.strict_json import LineDamage, parse_object
+from skymem.model.strict_json import BOM, LineDamage, parse_object
 
 
 class Admitted(NamedTuple):
@@ -63,7 +63,7 @@ def admit_lines(data: bytes, *, limit: int, now: float) -> list[Admitted]:
     """
     admitted: list[Admitted] = []
     complaints: list[str] = []
-    for number, raw in enumerate(data.split(b"\n"), start=1):
+    for number, raw in enumerate(data.removeprefix(BOM).split(b"\n"), start=1):
         if not raw.strip():
             continue
         try:
@@ -77,7 +77,7 @@ def admit_lines(data: bytes, *, limit: int, now: float) -> list[Admitted]:
 
 def _timed(raw: bytes, now: float) -> bytes:
     fields = parse_object(raw)
-    if "ts" in fields or "timestamp" in fields:
+    if "ts" in fields or "timestamp" in fields or not fields:  # an empty one is refused as it is
         return raw + b"\n"
     return raw[:-1].rstrip() + f', "ts": {now!r}'.encode() + b"}\n"
 

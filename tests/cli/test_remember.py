@@ -26,12 +26,21 @@ def test_a_last_line_without_newline_is_whole_when_it_comes_by_stdin(shell: Shel
     assert shell.short_term.read_bytes() == GOOD
 
 
+def test_a_bom_at_the_start_of_stdin_is_passed_over_as_in_a_file(shell: Shell) -> None:
+    told = shell("remember", "--stdin", stdin=b"\xef\xbb\xbf" + GOOD)
+
+    assert told.code == 0
+    assert shell.short_term.read_bytes() == GOOD
+
+
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
         pytest.param(b"not json", "line 3: not JSON", id="no JSON"),
         pytest.param(b'["a"]', "line 3: not an object but a list", id="a list"),
         pytest.param(b'{"ts": 1}', 'line 3: field "content" is missing', id="no content"),
+        pytest.param(b"{}", 'line 3: field "content" is missing', id="nothing"),
+        pytest.param(b"{ }", 'line 3: field "content" is missing', id="nothing but a space"),
         pytest.param(b'{"content": 7}', 'line 3: field "content": not text', id="number as text"),
         pytest.param(b'{"content": "x", "score": 11}', 'field "score": 11', id="score beyond 10"),
         pytest.param(b'{"content": "x", "importance": -1}', '"importance": -1', id="below 0"),
