@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from skymem.daemon.heart import Heart
@@ -37,6 +38,9 @@ LOCK_SECONDS: Final = 0.5
 """`status` and `check` look at the lock for an instant: that is no second daemon."""
 
 SCHEDULER_DIED: Final = 1
+
+HOME_LOST: Final = 10
+"""As `HomeNotFoundError`: where the home was, there is none any more, or one of another daemon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ class Service:
         self._clock = setting.clock
         self._schedule = setting.schedule
         self._root = setting.paths.root
+        self._lock = setting.paths.daemon_lock
+        self._lock_identity = _identity(self._lock)
         self._stop = setting.stop
         self._first_run_seconds = setting.first_run_seconds
         self._journal = Journal(setting.clock, level=setting.log_level)
@@ -208,7 +214,15 @@ class Service:
                 self._journal.error("the scheduler's thread died")
                 self._stop.begin("the death of the scheduler")
                 return SCHEDULER_DIED
+            if self._is_lost():
+                self._journal.error("the home was moved or its lock removed", home=self._root)
+                self._stop.begin("the loss of its home")
+                return HOME_LOST
         return 0
+
+    def _is_lost(self) -> bool:
+        """Whether the lock we hold is no longer the one others would look at."""
+        return _identity(self._lock) != self._lock_identity
 
     # -- called on the scheduler's threads --------------------------------------------------------
 
@@ -228,6 +242,8 @@ class Service:
         self._stop.wake()
 
     def _beat(self, state: str = "") -> str:
+        if self._is_lost():  # a moved home must not be made anew where it was
+            return ""
         return self._heart.beat(
             state or ("stopping" if self._stop.asked() else "running"),
             next_runs=self._timer.next_runs() if self._timer else {},
@@ -266,3 +282,11 @@ def _heartbeat_seconds(schedule: Schedule) -> float | None:
         entry.trigger for entry in schedule.entries if entry.enabled and entry.job == HEARTBEAT
     ]
     return min((each.seconds for each in triggers if isinstance(each, Every)), default=None)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

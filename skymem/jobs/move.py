@@ -5,6 +5,7 @@ at any point leaves a line in its old place, or in both, never in none; ids tell
 first, and the next run finishes (`jobs.recover`).
 """
 
+import errno
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from typing import Any, Final
 
+from skymem.errors import DiskError
 from skymem.jobs.workplace import Workplace
 from skymem.model.identity import DIGEST_BYTES, digest
 from skymem.model.memory import Memory
@@ -26,6 +28,12 @@ from skymem.stores.swap import ShortTermChangedError
 _SERIAL: Final = count(1)
 
 Taken = Iterable[tuple[bytes, Memory, Decision]]
+DECISION_BYTES: Final = 200
+"""What one decision takes in ledger and catalog, with its line's new fields."""
+
+SPARE_BYTES: Final = 64 * 1024
+"""For cursors, status files and the names of new files."""
+
 Store = Callable[[Taken], None]
 """Writes the moved lines to their new tier, durably, whole or not at all."""
 
@@ -58,6 +66,7 @@ def carry_out(
     if plan.decisions:
         assert plan.inputs is not None  # noqa: S101  (a plan with decisions comes from a file)
         shelf.swap.check(plan.inputs)
+        _check_room(shelf, plan)
     now = work.now()
     run = run_id(plan.job, now)
     seen = _seen(shelf, catalog, reading)
@@ -75,6 +84,23 @@ def carry_out(
     except sqlite3.Error as error:  # derived: the next run catches up
         work.degrade(f"catalog: {error}")
     return run
+
+
+def _check_room(shelf: Shelf, plan: Plan) -> None:
+    """Refuse before anything is written what the disk has no room for.
+
+    A run that fails half way costs a ledger entry each time it is tried again.
+    """
+    moved = sum(decision.end - decision.start for decision in plan.decisions)
+    kept = plan.inputs.consumed if plan.inputs is not None else 0
+    needed = kept + moved + len(plan.decisions) * DECISION_BYTES + SPARE_BYTES
+    disk = os.statvfs(shelf.paths.directory)
+    free = disk.f_frsize * (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail)
+    if free < needed:
+        raise DiskError(
+            str(shelf.paths.short_term),
+            f"{os.strerror(errno.ENOSPC)}: a run needs {needed:,} bytes, {free:,} are free",
+        )
 
 
 def run_id(job: str, now: float) -> str:

@@ -233,3 +233,19 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.01)
     return False
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_daemon_whose_home_or_lock_is_gone_ends_and_makes_nothing_anew(
+    daemon: Any, home: Path, *, moved: bool
+) -> None:
+    up = daemon({"name": "told", "seconds": 3600})
+    up.started()
+    if moved:
+        home.rename(home.with_name("elsewhere"))
+    else:
+        (home / "run" / "daemon.lock").unlink()
+    code, log = up.end(seconds=15)
+    assert code == 10
+    assert "the home was moved or its lock removed" in log
+    assert home.exists() is not moved
