@@ -3,11 +3,13 @@
 Everything above (the CLI, the Python API) calls this; nothing below reads the time or `os.environ`.
 """
 
+import contextlib
 import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,8 +18,10 @@ from skymem.errors import (
     DiskError,
     HomeNotFoundError,
     NotAllowedError,
+    SkymemError,
     StalePlanError,
     UnknownMemoryError,
+    UsageError,
 )
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.rules import RetentionRules
@@ -73,7 +77,7 @@ class Home:
 
     def shelf(self, agent: str) -> Shelf:
         """The tiers of an agent whose name passed the gate."""
-        return Shelf(self.paths.agent(check_agent_name(agent)), self.files, self.rules, self.stop)
+        return self.workplace().shelf(agent)
 
     def status_files(self) -> StatusFiles:
         """The home's status files."""
@@ -100,15 +104,33 @@ class Home:
         """Find an agent's shelf, made ready once for each handle: `remember` must cost little."""
         if agent in self._ready:
             return self._ready[agent]
-        shelf = self.shelf(agent)
         if self.owned:
-            shelf.ensure()
-        elif not shelf.paths.short_term.exists():
+            shelf = self.make_ready(agent)
+        elif not (shelf := self.shelf(agent)).paths.short_term.exists():
             raise NotAllowedError(
                 f"agent {agent} has no short-term file yet; the home's owner makes it with: "
                 f"skymem --agent {agent} remember TEXT"
             )
         self._ready[agent] = shelf
+        return shelf
+
+    def make_ready(self, agent: str) -> Shelf:
+        """Make what an agent's writers need: a directory; where a group shares it, the file too.
+
+        A member's first `echo` would make the file his own, and no job could keep it his.
+        """
+        shelf = self.shelf(agent)
+        shelf.ensure()
+        path = shelf.paths.short_term
+        if self.rules.access == "group" and not os.path.lexists(path):
+            temporary = self.files.write_beside(path, b"")
+            with disk_errors(path):
+                try:
+                    with contextlib.suppress(FileExistsError):  # a writer was faster: it is his
+                        self.files.link(temporary, path)
+                finally:
+                    self.files.unlink(temporary)
+                self.files.fsync_directory(path.parent)
         return shelf
 
     def find(self, agent: str, name: str) -> Kept:
@@ -117,8 +139,11 @@ class Home:
         Raises:
             UnknownMemoryError: there is none, or several begin like this.
         """
-        with self.workplace().catalog() as catalog:
-            found = self.shelf(agent).find(name, catalog)
+        if not _is_utf8(name):
+            raise UnknownMemoryError(f"{name} (agent {agent})")
+        work, shelf = self.workplace(), self.shelf(agent)
+        with work.catalog() as catalog, disk_errors(shelf.paths.directory):
+            found = work.ask(catalog, shelf, lambda: shelf.find(name, catalog))
         if not found:
             raise UnknownMemoryError(f"{name} (agent {agent})")
         if len(found) > 1:
@@ -127,13 +152,24 @@ class Home:
         return found[0]
 
     def agents(self, agent: str | None = None) -> list[str]:
-        """Whom a job is for: the one that was named, else everyone there is."""
-        if agent is not None:
-            return [check_agent_name(agent)]
+        """Whom a job is for: the one that was named, else everyone there is.
+
+        Raises:
+            AgentNameError: the name is not allowed.
+            UsageError: there is no such agent.
+        """
         found = set(self.workplace().agents())
         if self.paths.flat_short_term.exists():
             found.add(DEFAULT_AGENT)
-        return sorted(found)
+        if agent is None:
+            return sorted(found)
+        # Anything else under that name is the shelf's to refuse: it says what is in the way.
+        if check_agent_name(agent) not in found and not os.path.lexists(self.paths.memory / agent):
+            raise UsageError(
+                f'no agent "{agent}" here; there are: {", ".join(sorted(found)) or "none"} '
+                f"(an agent is made by its first: skymem --agent {agent} remember TEXT)"
+            )
+        return [agent]
 
     def run_job(
         self,
@@ -159,16 +195,19 @@ class Home:
         from skymem.jobs import runner
 
         whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
-        detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
+        work = self.workplace()
+        run = partial(runner.run, work, job, whom, dry_run=dry_run, plans=plans)
+        # A saved plan is rehearsed whole before any of it is applied.
+        detail, outcomes = run() if not dry_run and plans is None else work.rehearse(run)
         if not dry_run:
             self.record(action or job, detail)
         return detail, outcomes
 
     def record(self, action: str, detail: dict[str, Any]) -> None:
-        """Write a result to the status files; a disk that refuses it is told in the result."""
+        """Write a result to the status files; one that can't be is told in the result."""
         try:
             self.status_files().write_action(action, detail, now())
-        except DiskError as error:
+        except SkymemError as error:
             # The job is done and its result must be told: it goes to stdout all the same.
             detail["degraded"] = [*detail.get("degraded", []), f"status: {error}"]
 
@@ -327,7 +366,7 @@ def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
     """
     import json
 
-    from skymem.jobs.runner import JOBS
+    from skymem.jobs.table import JOBS, steps_of
     from skymem.model.plan import Plan
 
     with disk_errors(path):
@@ -336,11 +375,21 @@ def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
         document = json.loads(data)
         plans = [Plan.from_json(value) for value in document["plans"]]
         job = str(document["job"])
-        if document["skymem_plan"] != 1 or {plan.job for plan in plans} - set(JOBS):
+        steps = {*steps_of(job)} & {*JOBS}
+        if document["skymem_plan"] != 1 or not plans or {plan.job for plan in plans} - steps:
             raise ValueError
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise StalePlanError(f"{path} is not a plan this version wrote") from None
     return job, {(plan.job, check_agent_name(plan.agent)): plan for plan in plans}
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether a word of the command line was UTF-8; ids are."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def free_bytes(path: Path) -> int:

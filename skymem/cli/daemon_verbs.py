@@ -67,7 +67,7 @@ def _setting(home: Any, log_level: str, release: str) -> Any:
             f"the home's owner (uid {os.geteuid()}) can't start {sys.executable}; "
             "install skymem where that user can reach it"
         )
-    home.shelf("sky").ensure()  # so that a first `echo >>` finds the directory
+    home.make_ready("sky")  # so that a first `echo >>` finds the directory
     command = [sys.executable, "-m", "skymem", "--home", str(home.paths.root)]
     return Setting(
         paths=home.paths,

@@ -5,12 +5,13 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from skymem.errors import AgentNameError, DiskError, InterruptedRunError
+from skymem.errors import AgentNameError, DiskError, InterruptedRunError, NotAllowedError
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import check_agent_name
 from skymem.stores.catalog import Catalog
-from skymem.stores.files import Files
+from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
@@ -18,6 +19,7 @@ from skymem.stores.shelf import Shelf
 
 JOB_LOCK_SECONDS = 30.0
 DEFAULT_AGENT = "sky"
+Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
@@ -37,12 +39,27 @@ class Workplace:
     progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
     """Told now and then what is being worked on, and how many bytes of how many are read."""
 
+    without_file: bool = False
+    """Whether the catalog is made in memory, whatever the file is like."""
+
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
 
     def shelf(self, agent: str) -> Shelf:
-        """The tiers of one agent."""
-        return Shelf(self.paths.agent(agent), self.files, self.rules, self.stop)
+        """The tiers of one agent, whoever asks: the one gate to them.
+
+        Raises:
+            AgentNameError: the name is not allowed.
+            NotAllowedError: its directory is a link out of the home.
+        """
+        paths = self.paths.agent(check_agent_name(agent))
+        with disk_errors(paths.directory):
+            linked = paths.directory.is_symlink()
+        if linked:
+            raise NotAllowedError(
+                f"{paths.directory} is a symbolic link; put a real directory there, or a bind mount"
+            )
+        return Shelf(paths, self.files, self.rules, self.stop)
 
     def ledger(self) -> Ledger:
         """The home's ledger."""
@@ -54,15 +71,52 @@ class Workplace:
 
         It is derived, so a run without it is slower and as right (design §3).
         """
-        try:
-            catalog = Catalog.on_disk(self.paths, self.files, self.rules.line_bytes_max)
-        except (sqlite3.Error, DiskError, OSError) as error:
-            self.degrade(f"catalog: {error}")
-            catalog = Catalog.in_memory(self.rules.line_bytes_max)
+        catalog = self._open_catalog()
         try:
             yield catalog
         finally:
             catalog.close()
+
+    def _open_catalog(self) -> Catalog:
+        if not self.without_file:
+            try:
+                return Catalog.on_disk(self.paths, self.files)
+            except (sqlite3.Error, DiskError, OSError) as error:
+                self.degrade(f"catalog: {error}")
+        return Catalog.in_memory()
+
+    def ask(self, catalog: Catalog, shelf: Shelf, question: Callable[[], Answer]) -> Answer:
+        """Catch the catalog up and ask it something; one that fails gives way to one in memory.
+
+        A reader needs the answer and not the file, be it damaged or held by another process.
+        """
+        try:
+            catalog.catch_up(shelf.paths)
+            return question()
+        except sqlite3.Error as error:
+            if catalog.temporary:
+                raise
+            self._do_without_file(catalog, error)
+        catalog.catch_up(shelf.paths)
+        return question()
+
+    def rehearse(self, run: Callable[[], Answer]) -> Answer:
+        """Run what changes nothing; where the catalog's file fails it, once more without it."""
+        try:
+            return run()
+        except sqlite3.Error as error:
+            if self.without_file:
+                raise
+            self.degrade(f"catalog: {error}")
+        self.without_file = True
+        return run()
+
+    def _do_without_file(self, catalog: Catalog, error: sqlite3.Error) -> None:
+        self.degrade(f"catalog: {error}")
+        try:
+            catalog.become_temporary(damaged=not isinstance(error, sqlite3.OperationalError))
+        except OSError:  # it can't even be set aside: a writer will say so
+            catalog.become_temporary(damaged=False)
 
     def degrade(self, reason: str) -> None:
         """Note, once, what did not work as it should."""
@@ -88,10 +142,11 @@ class Workplace:
 
     def agent_directories(self) -> Iterator[tuple[str, str]]:
         """Every directory of `memory/`, each with "" or why it is no agent's (hazard H2)."""
-        try:
-            found = list(os.scandir(self.paths.memory))
-        except FileNotFoundError:
-            return
+        with disk_errors(self.paths.memory):
+            try:
+                found = list(os.scandir(self.paths.memory))
+            except FileNotFoundError:
+                return
         for item in found:
             if item.is_symlink() and item.is_dir():
                 yield item.name, "is a symbolic link; agents' directories must be real"

@@ -120,6 +120,36 @@ def test_a_member_of_the_group_may_append(shared: Shell) -> None:
     assert shared.process("promote", "--json").json["promoted"] == 2
 
 
+ECHO = """
+import os, sys
+user, group, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+os.setgroups([group])
+os.setresgid(user, user, user)
+os.setresuid(user, user, user)
+with open(path, "a") as stream:
+    stream.write('{"ts": 1, "content": "by echo", "importance": 0.9}' + chr(10))
+"""
+MAKE_READY = """
+import os, sys
+from skymem.app import open_home
+home = open_home(sys.argv[1], become_owner=True)
+home.make_ready("sky")
+home.make_ready("sky")
+"""
+
+
+def test_a_members_first_echo_finds_a_file_that_is_the_owners(shared: Shell) -> None:
+    shared.short_term.unlink()
+    subprocess.run([sys.executable, "-c", MAKE_READY, str(shared.home)], check=True)
+    echo = [sys.executable, "-c", ECHO, str(OTHER), str(OWNER), str(shared.short_term)]
+    subprocess.run(echo, check=True)
+
+    assert [path.name for path in shared.agent_directory.glob("*.new")] == []
+    assert shared.short_term.stat().st_uid == OWNER
+    assert shared.process("promote", "--json").json["promoted"] == 1
+    assert shared.process("doctor").code == 0
+
+
 def test_a_member_of_the_group_may_not_do_the_keepers_work(shared: Shell) -> None:
     before = shared.snapshot()
     for words in (*JOBS, ["run"]):
