@@ -7,6 +7,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -14,11 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from skymem.app import Home, free_bytes, now
+from skymem.errors import SkymemError
+from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
-from skymem.stores.files import take_lease
+from skymem.stores.files import disk_errors, take_lease
 from skymem.stores.lock import holder_of
-from skymem.stores.shelf import Shelf
+from skymem.stores.shelf import _open_or_none
 
+MOUNTS: Final = Path("/proc/self/mounts")
 FREE_BYTES_MIN: Final = 100 * 1024 * 1024
 FUTURE_SECONDS_MAX: Final = 60.0
 NETWORK_FILESYSTEMS: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"})
@@ -28,16 +32,26 @@ Check = dict[str, str]
 
 def examine(home: Home) -> list[Check]:
     """Run every check there is so far."""
-    return [
-        *_configuration(home),
-        *_permissions(home),
-        *_filesystem(home),
-        *_leases(home),
-        *_locks(home),
-        *_ledger(home),
-        *_agents(home),
-        *_clock(home),
-    ]
+    checks = {
+        "configuration": _configuration,
+        "permissions": _permissions,
+        "disk": _filesystem,
+        "leases": _leases,
+        "locks": _locks,
+        "ledger": _ledger,
+        "agents": _agents,
+        "clock": _clock,
+    }
+    return [found for name, check in checks.items() for found in _whole(name, check(home))]
+
+
+def _whole(name: str, found: Iterator[Check]) -> Iterator[Check]:
+    """What a check found; what keeps it from its end is a problem like any other."""
+    try:
+        with disk_errors(Path(name)):
+            yield from found
+    except SkymemError as error:
+        yield _say("problem", name, str(error))
 
 
 def _say(state: str, check: str, message: str) -> Check:
@@ -84,12 +98,17 @@ def _filesystem(home: Home) -> Iterator[Check]:
 def _filesystem_of(path: Path) -> str:
     best = ("", "")
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/mounts").read_text().splitlines():
-            _, mount, kind, *_ = line.split(" ")
+        for line in MOUNTS.read_text(errors="surrogateescape").splitlines():
+            _, mount, kind, *_ = (_unescape(field) for field in line.split(" "))
             inside = str(path) == mount or str(path).startswith(mount.rstrip("/") + "/")
             if inside and len(mount) >= len(best[0]):
                 best = (mount, kind)
     return best[1]
+
+
+def _unescape(field: str) -> str:
+    """Read a field of the mount table, which spells a space and the like in octal."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), field)
 
 
 def _leases(home: Home) -> Iterator[Check]:
@@ -135,20 +154,19 @@ def _agents(home: Home) -> Iterator[Check]:
     for name, problem in home.workplace().agent_directories():
         if problem:
             yield _say("problem", "agents", f"memory/{name!r} is left alone: {problem}")
-    with home.workplace().catalog() as catalog:
-        if catalog.temporary:
-            yield _say("note", "catalog", "can't be kept on this disk; made anew at each run")
+    work = home.workplace()
+    with work.catalog() as catalog:
         for agent in home.agents():
-            yield from _agent(home.shelf(agent), catalog)
+            yield from _whole("files", _agent(work, catalog, agent))
+    for reason in work.degraded:
+        yield _say("note", "catalog", f"{reason}; done without, it is made anew when it can be")
 
 
-def _agent(shelf: Shelf, catalog: Catalog) -> Iterator[Check]:
-    catalog.catch_up(shelf.paths)
-    name = shelf.paths.name
+def _agent(work: Workplace, catalog: Catalog, name: str) -> Iterator[Check]:
+    shelf = work.shelf(name)
     for path in (shelf.paths.short_term, shelf.paths.long_term):
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            yield _say("problem", "files", f"{path} is no regular file; put one there")
-    for count in catalog.counts(name):
+        yield from _whole("files", _readable(path))
+    for count in work.ask(catalog, shelf, lambda: catalog.counts(name)):
         if count.damaged:
             text = f"{count.damaged} unreadable line(s) in memory/{name}/{count.file}"
             yield _say("problem", "lines", text)
@@ -158,6 +176,14 @@ def _agent(shelf: Shelf, catalog: Catalog) -> Iterator[Check]:
     if drains := len(shelf.drains.names()):
         text = f"{drains} old short-term file(s) watched for late lines"
         yield _say("ok", "drains", f"{name}: {text}")
+
+
+def _readable(path: Path) -> Iterator[Check]:
+    """Find nothing where there is nothing or a file we can open."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        yield _say("problem", "files", f"{path} is no regular file; put one there")
+    elif (fd := _open_or_none(path)) is not None:
+        os.close(fd)
 
 
 def _clock(home: Home) -> Iterator[Check]:

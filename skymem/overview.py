@@ -5,15 +5,19 @@ Cheap by design: it counts, and reads whole only what is bounded.
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.app import Home, now
+from skymem.errors import SkymemError
+from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
-from skymem.stores.catalog import Catalog
+from skymem.stores.catalog import Catalog, TierCount
+from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
-from skymem.stores.shelf import Shelf
+from skymem.stores.shelf import Shelf, _open_or_none
 
 if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
     from skymem.daemon.runs import RunRecord
@@ -42,9 +46,10 @@ def status_overview(home: Home) -> dict[str, Any]:
 
 
 def agents_overview(home: Home) -> list[dict[str, Any]]:
-    """Each agent: its tiers, drains and quarantine."""
-    with home.workplace().catalog() as catalog:
-        return [_agent(home.shelf(agent), catalog) for agent in home.agents()]
+    """Each agent: its tiers, drains and quarantine, and what of it can't be read."""
+    work = home.workplace()
+    with work.catalog() as catalog:
+        return [_agent(work, catalog, agent) for agent in home.agents()]
 
 
 def daemon_overview(home: Home) -> dict[str, Any]:
@@ -111,40 +116,63 @@ def _result(record: "RunRecord | None") -> str:
     return "ok" if record.last_exit_code == 0 else f"failed ({record.last_exit_code})"
 
 
-def _agent(shelf: Shelf, catalog: Catalog) -> dict[str, Any]:
-    catalog.catch_up(shelf.paths)
-    short = _short(shelf)
-    tiers = {"short": short}
-    damaged = 0
-    for tier in TIERS[1:]:
-        files = [count for count in catalog.counts(shelf.paths.name) if count.tier == tier]
-        paths = [shelf.paths.directory / count.file for count in files]
-        damaged += sum(count.damaged for count in files)
-        tiers[tier] = {
-            "count": sum(count.memories for count in files),
-            "bytes": sum(_size(path) for path in paths),
-            "oldest": _seconds(catalog.oldest_us(shelf.paths.name, tier)),
-        }
-    seen = [tier["oldest"] for tier in tiers.values() if tier["oldest"] is not None]
-    return {
-        "name": shelf.paths.name,
+def _agent(work: Workplace, catalog: Catalog, name: str) -> dict[str, Any]:
+    unknown = {"count": None, "bytes": None, "oldest": None}
+    tiers: dict[str, Any] = {"short": {**unknown, "backlog": None}}
+    tiers |= {tier: dict(unknown) for tier in TIERS[1:]}
+    found: dict[str, Any] = {
+        "name": name,
         "tiers": tiers,
-        "since": min(seen, default=None),
-        "quarantined": shelf.quarantine.count(),
-        "damaged": damaged,
-        "drains": len(shelf.drains.names()),
-        "rag_pending": tiers["long"]["count"],
+        "since": None,
+        "quarantined": 0,
+        "damaged": 0,
+        "drains": 0,
+        "rag_pending": 0,
+        "problems": [],
     }
+    for look in (_look_at_short, partial(_look_at_catalog, work, catalog), _look_aside):
+        try:
+            with disk_errors(work.paths.agent(name).directory):
+                look(found, work.shelf(name))
+        except SkymemError as error:  # the rest, and the other agents, are shown all the same
+            found["problems"] = list(dict.fromkeys([*found["problems"], str(error)]))
+    seen = [tier["oldest"] for tier in tiers.values() if tier["oldest"] is not None]
+    found["since"] = min(seen, default=None)
+    return found
 
 
-def _short(shelf: Shelf) -> dict[str, Any]:
+def _look_at_catalog(
+    work: Workplace, catalog: Catalog, found: dict[str, Any], shelf: Shelf
+) -> None:
+    counts, oldest = work.ask(catalog, shelf, lambda: _kept(catalog, shelf.paths.name))
+    for tier in TIERS[1:]:
+        files = [count for count in counts if count.tier == tier]
+        found["tiers"][tier] = {
+            "count": sum(count.memories for count in files),
+            "bytes": sum(_size(shelf.paths.directory / count.file) for count in files),
+            "oldest": _seconds(oldest[tier]),
+        }
+    found["damaged"] = sum(count.damaged for count in counts)
+    found["rag_pending"] = found["tiers"]["long"]["count"]
+
+
+def _kept(catalog: Catalog, agent: str) -> tuple[list[TierCount], dict[str, int | None]]:
+    oldest = {tier: catalog.oldest_us(agent, tier) for tier in TIERS[1:]}
+    return catalog.counts(agent), oldest
+
+
+def _look_aside(found: dict[str, Any], shelf: Shelf) -> None:
+    found["quarantined"] = shelf.quarantine.count()
+    found["drains"] = len(shelf.drains.names())
+
+
+def _look_at_short(found: dict[str, Any], shelf: Shelf) -> None:
     """Count short-term with what its drains still hold; its oldest is among the first lines."""
     lines = size = backlog = 0
     oldest: float | None = None
     for path, start in [*shelf.drains.tails(), (shelf.paths.short_term, 0)]:
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
+        fd = _open_or_none(path)
+        if fd is None:
             continue
         try:
             end = os.fstat(fd).st_size
@@ -155,7 +183,7 @@ def _short(shelf: Shelf) -> dict[str, Any]:
             oldest = _earlier(oldest, _first_time(fd, start, end, shelf.rules.line_bytes_max))
         finally:
             os.close(fd)
-    return {"count": lines, "bytes": size, "oldest": oldest, "backlog": backlog}
+    found["tiers"]["short"] = {"count": lines, "bytes": size, "oldest": oldest, "backlog": backlog}
 
 
 def _newlines(fd: int, start: int, end: int) -> int:
@@ -182,12 +210,53 @@ def _alarms(home: Home, agents: list[dict[str, Any]], jobs: dict[str, Any]) -> l
         for name, problem in home.workplace().agent_directories()
         if problem
     ]
-    alarms += [
-        f"{name} failed: {record['detail'].get('error', 'no reason given')}"
-        for name, record in jobs.items()
-        if not record.get("detail", {}).get("ok", True)
+    return alarms + _failures(home, jobs)
+
+
+def _failures(home: Home, jobs: Mapping[str, Any]) -> list[str]:
+    """The last results that are failures nothing has made good since."""
+    failed = {name: one for name, one in jobs.items() if not _detail(one).get("ok", True)}
+    if not failed:
+        return []
+    known = _names(home)
+    return [
+        f"{name} failed: {_detail(record).get('error', 'no reason given')}"
+        for name, record in failed.items()
+        if (known is None or name in known)
+        and not any(_makes_good(other, record) for other in jobs.values())
     ]
-    return alarms
+
+
+def _names(home: Home) -> set[str] | None:
+    """What can run here: verbs and entries; None where the schedule can't be read."""
+    from skymem.config.schedule_file import read_schedule
+    from skymem.jobs.table import COMBINED, JOBS
+
+    try:
+        entries = read_schedule(home.paths.schedule).entries
+    except SkymemError:
+        return None
+    return {*JOBS, COMBINED, *(entry.name for entry in entries)}
+
+
+def _makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:
+    """Whether a later success did all that had failed, for every agent it had failed for."""
+    before, after = _detail(failed), _detail(later)
+    if not after.get("ok") or later.get("seq", 0) <= failed.get("seq", 0):
+        return False
+    agents = {agent for agent, one in before.get("agents", {}).items() if not one.get("ok")}
+    return _steps(failed) <= _steps(later) and agents <= {*after.get("agents", {})}
+
+
+def _steps(record: Mapping[str, Any]) -> set[str]:
+    from skymem.jobs.table import steps_of
+
+    return {*steps_of(_detail(record).get("job", record.get("action", "")))}
+
+
+def _detail(record: Mapping[str, Any]) -> dict[str, Any]:
+    detail = record.get("detail")
+    return detail if isinstance(detail, dict) else {}
 
 
 def _notes(home: Home) -> list[str]:
@@ -199,7 +268,7 @@ def _notes(home: Home) -> list[str]:
 
 def _agent_alarms(one: dict[str, Any]) -> list[str]:
     name = one["name"]
-    alarms = []
+    alarms = [f"{name}: {problem}" for problem in one["problems"]]
     if one["quarantined"]:
         where = f"memory/{name}/quarantine"
         alarms.append(f"{name}: {one['quarantined']} unreadable piece(s) in {where}")
@@ -209,7 +278,7 @@ def _agent_alarms(one: dict[str, Any]) -> list[str]:
 
 
 def _last(record: dict[str, Any]) -> dict[str, Any]:
-    detail = record.get("detail", {})
+    detail = _detail(record)
     return {"ts": record.get("ts"), "ok": detail.get("ok"), "acted": detail.get("acted")}
 
 

@@ -62,6 +62,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
     Example: skymem doctor
     """
     from skymem.doctor import examine
+    from skymem.errors import DamageFoundError
 
     found = examine(globals_of(context).open())
     problems = [one for one in found if one["state"] == "problem"]
@@ -71,4 +72,4 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
         for one in found:
             render.line(f"{one['state']:8}{one['check']}: {render.harmless(one['message'])}")
     if problems:
-        raise typer.Exit(20)
+        raise DamageFoundError(len(problems))

@@ -113,6 +113,10 @@ def agents_list(context: typer.Context, as_json: Json = False) -> None:
         return
     rows = []
     for one in found:
-        counts = [str(one["tiers"][tier]["count"]) for tier in ("short", "long", "archive")]
+        tiers = ("short", "long", "archive")
+        counts = [render.amount(one["tiers"][tier]["count"]) for tier in tiers]
         rows.append([one["name"], *counts, render.moment(one["since"])])
     render.table(["agent", "short", "long", "archive", "oldest (UTC)"], rows)
+    for one in found:
+        for problem in one["problems"]:
+            render.line(f"alarm   {one['name']}: {render.harmless(problem)}")

@@ -38,12 +38,6 @@ def _escape(one: str) -> str:
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(one) or f"\\u{ord(one):04x}"
 
 
-def excerpt(text: str, letters: int = 60) -> str:
-    """The beginning of a memory's text, on one line."""
-    shown = harmless(text)
-    return shown if len(shown) <= letters else shown[: letters - 1] + "…"
-
-
 def moment(seconds: float | None) -> str:
     """A time for a person, in UTC."""
     if seconds is None:
@@ -60,7 +54,6 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         line("  ".join(cells).rstrip())
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun: `1 line`, `2 lines`."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number:,} {noun if number == 1 else plural}"
+def amount(number: int | None) -> str:
+    """A number, or that it could not be had."""
+    return "?" if number is None else str(number)

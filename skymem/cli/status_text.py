@@ -42,8 +42,8 @@ def _print_tiers(agents: list[dict[str, Any]]) -> None:
         [
             one["name"],
             tier,
-            str(found["count"]),
-            str(found["bytes"]),
+            render.amount(found["count"]),
+            render.amount(found["bytes"]),
             render.moment(found["oldest"]),
         ]
         for one in agents

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from skymem.app import open_home
 from skymem.config.schedule_file import read_schedule
 from skymem.overview import daemon_overview, jobs_overview
@@ -62,6 +64,51 @@ def test_a_failed_run_is_an_alarm(shell: Shell) -> None:
     assert found["health"] == "degraded"
     assert found["alarms"] == ["promote failed: sky: no space"]
     assert "no space" in shell("status").out
+
+
+COMBINED = "memory_rotate_check"
+FAILED = {"ok": False, "job": "promote", "error": "full", "agents": {"sky": {"ok": False}}}
+
+
+def _failed(shell: Shell, name: str = "promote") -> None:
+    open_home(str(shell.home)).record(name, dict(FAILED))
+
+
+@pytest.mark.parametrize("words", [["promote"], ["trigger", COMBINED]])
+def test_a_failure_is_no_alarm_once_a_later_run_did_its_work(
+    shell: Shell, words: list[str]
+) -> None:
+    _failed(shell)
+    assert shell("status", "--json").json["alarms"]
+    shell(*words)
+
+    assert shell("status", "--json").json["alarms"] == []
+
+
+@pytest.mark.parametrize("words", [["rotate"], ["--agent", "hobbs", "trigger", COMBINED]])
+def test_a_failure_stays_an_alarm_while_only_other_work_was_done(
+    shell: Shell, words: list[str]
+) -> None:
+    shell("--agent", "hobbs", "remember", "x")
+    _failed(shell)
+    shell(*words)
+
+    assert shell("status", "--json").json["alarms"] == ["promote failed: full"]
+
+
+def test_a_failure_after_a_success_is_an_alarm(shell: Shell) -> None:
+    shell("trigger", "memory_rotate_check")
+    _failed(shell)
+
+    assert shell("status", "--json").json["alarms"] == ["promote failed: full"]
+
+
+def test_a_failure_of_an_entry_that_is_gone_is_no_alarm(shell: Shell) -> None:
+    _failed(shell, "nightly")
+    assert shell("status", "--json").json["alarms"] == []
+    (shell.home / "schedule.yaml").write_text("not: a schedule\n")
+
+    assert shell("status", "--json").json["alarms"] == ["nightly failed: full"]
 
 
 def test_what_could_not_be_read_is_an_alarm_with_its_place(shell: Shell) -> None:
