@@ -6,19 +6,27 @@ the file a run started from, its swap did not happen and every line is still the
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Damage
+from skymem.model.spelling import read_line
+from skymem.model.strict_json import LineDamage
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
 from skymem.stores.shelf import Shelf
 from skymem.stores.swap import drain_name
 
+TIER_MARGIN_BYTES: Final = 4096
+"""How much longer than the longest line of short-term one may be in a tier: marks and id we add."""
+
 
 def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
-    """Bring one agent's files to a state a job can start from; returns the runs it finished."""
+    """Bring one agent's files to a state a job can start from; returns the runs it finished.
+
+    What it cuts off is added to what the drains set aside.
+    """
     _secure_names(work, shelf)
     _tidy(shelf, shelf.paths.directory)
     _tidy(shelf, shelf.paths.quarantine)
@@ -88,28 +96,55 @@ def _secure_long_term(work: Workplace, shelf: Shelf, begin: dict[str, Any]) -> N
     with disk_errors(path):
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            whole = _whole_until(fd, start, shelf.rules.line_bytes_max)
-            size = os.fstat(fd).st_size
-            if whole < size:
-                rest = Damage(whole, size, "a promotion cut short")
-                shelf.quarantine.keep(fd, path.name, [rest], f"cut_{begin['run']}", work.now())
-                shelf.files.truncate(fd, whole)
+            if _is_border(fd, start):  # else a hand has edited what is before it since
+                _cut_back(work, shelf, begin["run"], fd, start)
             _write_again(shelf, fd, start)
             shelf.files.fsync(fd)
         finally:
             os.close(fd)
 
 
-def _whole_until(fd: int, start: int, line_bytes_max: int) -> int:
-    """Find where the whole lines from `start` on end: at the first damage, or the last newline."""
-    end = start
-    for entry in read_entries(
-        fd, start, last_newline_end(fd, os.fstat(fd).st_size), line_bytes_max
-    ):
-        if isinstance(entry, Damage):
-            return entry.start
-        end = entry.end
-    return end
+def _is_border(fd: int, offset: int) -> bool:
+    """Whether a line ends before `offset`, or is ended there: an append ends an open one first."""
+    return offset == 0 or b"\n" in os.pread(fd, 2, offset - 1)
+
+
+def _cut_back(work: Workplace, shelf: Shelf, run: str, fd: int, start: int) -> None:
+    """Cut off the damage that ends the file at or after `start`, quarantined first."""
+    path = shelf.paths.long_term
+    limit = shelf.rules.line_bytes_max + TIER_MARGIN_BYTES
+    size = os.fstat(fd).st_size
+    stop = max(start, last_newline_end(fd, size))
+    if _is_memory(fd, stop, size, limit):  # a hand's, or one of which only the newline is missing
+        shelf.files.append(path, b"")
+        return
+    whole = _whole_until(fd, start, stop, limit)
+    if whole < size:
+        rest = Damage(whole, size, "a promotion cut short")
+        shelf.quarantine.keep(fd, path.name, [rest], f"cut_{run}_{whole}", work.now())
+        shelf.drains.set_aside.append((path.name, rest))
+        shelf.files.truncate(fd, whole)
+
+
+def _is_memory(fd: int, start: int, stop: int, bytes_max: int) -> bool:
+    if not 0 < stop - start <= bytes_max:
+        return False
+    try:
+        read_line(os.pread(fd, stop - start, start))
+    except LineDamage:
+        return False
+    return True
+
+
+def _whole_until(fd: int, start: int, stop: int, bytes_max: int) -> int:
+    """Find where nothing but damage follows, `stop` where none does; what is before it stays."""
+    damage = stop
+    for entry in read_entries(fd, start, stop, bytes_max):
+        if not isinstance(entry, Damage):
+            damage = stop
+        elif damage == stop:
+            damage = entry.start
+    return damage
 
 
 def _write_again(shelf: Shelf, fd: int, start: int) -> None:
