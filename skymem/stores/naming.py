@@ -35,11 +35,17 @@ class Naming:
 
     def name(self, entries: Sequence[Entry]) -> None:
         """Give each entry its id, its place among the lines, and where its memory is already."""
-        first = [entry.memory.source_id or derived_id(entry.digest) for entry in entries]
+        own = [entry.memory.source_id for entry in entries]
+        first = [name or entry.digest.hex() for name, entry in zip(own, entries, strict=True)]
         found = self._catalog.find(self._agent, first)
-        for entry in entries:
-            self._settle(entry, found)
-            entry.line = len(self.digests) // DIGEST_BYTES
+        line = len(self.digests) // DIGEST_BYTES
+        for entry, claim, name in zip(entries, own, first, strict=True):
+            if claim is None and name not in found and not self._claims:
+                entry.id = name  # nearly every line: nobody else could have its name
+            else:
+                self._settle(entry, found)
+            entry.line = line
+            line += 1
             self.digests += entry.digest
             if self._derived is not None:
                 self._derived.add(entry.digest)
