@@ -50,7 +50,7 @@ def trigger(
     """
     from skymem.config.schedule_file import read_schedule
     from skymem.errors import UsageError
-    from skymem.jobs.runner import COMBINED, JOBS
+    from skymem.jobs.table import COMBINED, JOBS
 
     spoken = globals_of(context)
     entries = {entry.name: entry for entry in read_schedule(spoken.open().paths.schedule).entries}
