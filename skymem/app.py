@@ -198,7 +198,7 @@ class Home:
         work = self.workplace()
         run = partial(runner.run, work, job, whom, dry_run=dry_run, plans=plans)
         # A saved plan is rehearsed whole before any of it is applied.
-        detail, outcomes = run() if not dry_run and plans is None else work.rehearse(run)
+        detail, outcomes = run() if not dry_run and plans is None else work.rehearse(whom, run)
         if not dry_run:
             self.record(action or job, detail)
         return detail, outcomes

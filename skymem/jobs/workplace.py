@@ -3,11 +3,17 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from skymem.errors import AgentNameError, DiskError, InterruptedRunError, NotAllowedError
+from skymem.errors import (
+    AgentNameError,
+    DiskError,
+    InterruptedRunError,
+    NotAllowedError,
+    SkymemError,
+)
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import check_agent_name
 from skymem.stores.catalog import Catalog
@@ -100,8 +106,15 @@ class Workplace:
         catalog.catch_up(shelf.paths)
         return question()
 
-    def rehearse(self, run: Callable[[], Answer]) -> Answer:
-        """Run what changes nothing; where the catalog's file fails it, once more without it."""
+    def rehearse(self, agents: Iterable[str], run: Callable[[], Answer]) -> Answer:
+        """Run what changes nothing at first; where the catalog's file fails it, without that."""
+        with self.catalog() as catalog:
+            for agent in agents:
+                with contextlib.suppress(SkymemError), disk_errors(self.paths.memory):
+                    self.ask(
+                        catalog, self.shelf(agent), lambda: None
+                    )  # the run tells what is amiss
+            self.without_file = catalog.temporary
         try:
             return run()
         except sqlite3.Error as error:

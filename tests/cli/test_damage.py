@@ -73,9 +73,12 @@ def test_a_reader_does_without_a_catalog_that_another_process_holds(
         stream.write('{"ts": 1, "content": "by hand"}\n')
     counted = shell("status", "--json").json["agents"][0]["tiers"]["long"]["count"]
     shown = shell("show", kept)
+    rehearsed = shell("promote", "--dry-run", "--json")
     holder.close()
 
     assert (counted, shown.code) == (202, 0)
+    assert (rehearsed.code, rehearsed.json["rag_pending"]) == (0, 202)
+    assert "locked" in "".join(rehearsed.json["degraded"])
 
 
 def _link(path: Path) -> None:
