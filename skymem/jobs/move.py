@@ -35,7 +35,7 @@ SPARE_BYTES: Final = 64 * 1024
 """For cursors, status files and the names of new files."""
 
 Store = Callable[[Taken], None]
-"""Writes the moved lines to their new tier, durably, whole or not at all."""
+"""Writes the moved lines to their new tier, durably; a kill may leave some, and ids tell which."""
 
 
 def carry_out(

@@ -6,7 +6,7 @@ the file a run started from, its swap did not happen and every line is still the
 
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Damage
@@ -14,12 +14,9 @@ from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
-from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
+from skymem.stores.lines import CHUNK_BYTES, TIER_LINE_BYTES_MAX, last_newline_end, read_entries
 from skymem.stores.shelf import Shelf
 from skymem.stores.swap import drain_name
-
-TIER_MARGIN_BYTES: Final = 4096
-"""How much longer than the longest line of short-term one may be in a tier: marks and id we add."""
 
 
 def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
@@ -112,7 +109,7 @@ def _is_border(fd: int, offset: int) -> bool:
 def _cut_back(work: Workplace, shelf: Shelf, run: str, fd: int, start: int) -> None:
     """Cut off the damage that ends the file at or after `start`, quarantined first."""
     path = shelf.paths.long_term
-    limit = shelf.rules.line_bytes_max + TIER_MARGIN_BYTES
+    limit = TIER_LINE_BYTES_MAX
     size = os.fstat(fd).st_size
     stop = max(start, last_newline_end(fd, size))
     if _is_memory(fd, stop, size, limit):  # a hand's, or one of which only the newline is missing

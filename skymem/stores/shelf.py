@@ -61,7 +61,13 @@ class Shelf:
         self.files = files
         self.rules = rules
         self.stop = stop
-        self.drains = Drains(agent, files, rules.torn_after_seconds)
+        self.drains = Drains(
+            agent,
+            files,
+            rules.torn_after_seconds,
+            line_bytes_max=rules.line_bytes_max,
+            stop=stop,
+        )
         self.swap = Swap(agent, files, self.drains, stop)
         self.quarantine = Quarantine(agent.quarantine, files)
 
