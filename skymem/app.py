@@ -9,7 +9,6 @@ import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +35,10 @@ if TYPE_CHECKING:  # loaded when a job runs: reading the status must not cost it
     from skymem.jobs.detail import Outcome
 
 PAUSE_SECONDS: Final = 0.005
+
+READER_BUSY_MS: Final = 1_000
+"""How long a reader waits for a catalog that another process writes to, before it does without."""
+
 GROUP_BITS: Final = stat.S_IRWXG
 
 
@@ -142,7 +145,7 @@ class Home:
         if not _is_utf8(name):
             raise UnknownMemoryError(f"{name} (agent {agent})")
         work, shelf = self.workplace(), self.shelf(agent)
-        with work.catalog() as catalog, disk_errors(shelf.paths.directory):
+        with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
             found = work.ask(catalog, shelf, lambda: shelf.find(name, catalog))
         if not found:
             raise UnknownMemoryError(f"{name} (agent {agent})")
@@ -195,10 +198,7 @@ class Home:
         from skymem.jobs import runner
 
         whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
-        work = self.workplace()
-        run = partial(runner.run, work, job, whom, dry_run=dry_run, plans=plans)
-        # A saved plan is rehearsed whole before any of it is applied.
-        detail, outcomes = run() if not dry_run and plans is None else work.rehearse(whom, run)
+        detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
             self.record(action or job, detail)
         return detail, outcomes

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from skymem.app import Home, free_bytes, now
+from skymem.app import READER_BUSY_MS, Home, free_bytes, now
 from skymem.errors import SkymemError
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
@@ -155,7 +155,7 @@ def _agents(home: Home) -> Iterator[Check]:
         if problem:
             yield _say("problem", "agents", f"memory/{name!r} is left alone: {problem}")
     work = home.workplace()
-    with work.catalog() as catalog:
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
         for agent in home.agents():
             yield from _whole("files", _agent(work, catalog, agent))
     for reason in work.degraded:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.app import Home, now
+from skymem.app import READER_BUSY_MS, Home, now
 from skymem.errors import SkymemError
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
@@ -48,7 +48,7 @@ def status_overview(home: Home) -> dict[str, Any]:
 def agents_overview(home: Home) -> list[dict[str, Any]]:
     """Each agent: its tiers, drains and quarantine, and what of it can't be read."""
     work = home.workplace()
-    with work.catalog() as catalog:
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
         return [_agent(work, catalog, agent) for agent in home.agents()]
 
 

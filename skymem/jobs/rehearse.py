@@ -37,17 +37,24 @@ def check_fit(
 def rehearse(work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outcome]) -> None:
     """Plan each step as if the one before had been carried out."""
     shelf = work.shelf(agent)
-    catalog.catch_up(shelf.paths)
-    gone: frozenset[int] = frozenset()
-    waiting = shelf.drains.tails()
-    flat = work.paths.flat_short_term
-    if agent == DEFAULT_AGENT and flat.exists():
-        waiting.append((flat, 0))
-    for outcome in outcomes:
-        plan = _planned(work, shelf, catalog, outcome.job, without=gone, waiting=waiting)
-        gone = frozenset(decision.start for decision in plan.decisions)
+    jobs = [outcome.job for outcome in outcomes]
+    plans = work.ask(catalog, shelf, lambda: _plan_steps(work, shelf, catalog, jobs))
+    for outcome, plan in zip(outcomes, plans, strict=True):
         outcome.add(plan)
         outcome.plans.append(plan)
+
+
+def _plan_steps(work: Workplace, shelf: Shelf, catalog: Catalog, jobs: Sequence[str]) -> list[Plan]:
+    gone: frozenset[int] = frozenset()
+    plans: list[Plan] = []
+    waiting = shelf.drains.tails()
+    flat = work.paths.flat_short_term
+    if shelf.paths.name == DEFAULT_AGENT and flat.exists():
+        waiting.append((flat, 0))
+    for job in jobs:
+        plans.append(_planned(work, shelf, catalog, job, without=gone, waiting=waiting))
+        gone = frozenset(decision.start for decision in plans[-1].decisions)
+    return plans
 
 
 def _planned(

@@ -115,9 +115,11 @@ def _run_agent(
     except SkymemError as error:
         for outcome in outcomes:
             outcome.fail(str(error), error.exit_code)
-    except Exception:  # noqa: BLE001  (the job boundary: one agent's bug must not stop the others)
+    except Exception as error:  # noqa: BLE001  (one agent's bug must not stop the others)
+        # A bug: its traceback goes to the log; the result must not hold what the message may say.
+        traceback.print_exc()
         for outcome in outcomes:
-            outcome.fail(traceback.format_exc(), 1)
+            outcome.fail(f"a bug ({type(error).__name__}); its traceback is on stderr", 1)
     return outcomes
 
 

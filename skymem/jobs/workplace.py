@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -12,11 +12,10 @@ from skymem.errors import (
     DiskError,
     InterruptedRunError,
     NotAllowedError,
-    SkymemError,
 )
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import check_agent_name
-from skymem.stores.catalog import Catalog
+from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.ledger import Ledger
@@ -45,9 +44,6 @@ class Workplace:
     progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
     """Told now and then what is being worked on, and how many bytes of how many are read."""
 
-    without_file: bool = False
-    """Whether the catalog is made in memory, whatever the file is like."""
-
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
 
@@ -72,23 +68,23 @@ class Workplace:
         return Ledger(self.paths, self.files, self.stop)
 
     @contextlib.contextmanager
-    def catalog(self) -> Iterator[Catalog]:
+    def catalog(self, *, busy_ms: int = BUSY_MS) -> Iterator[Catalog]:
         """Open the catalog; one that can't be used is replaced by one in memory for this run.
 
-        It is derived, so a run without it is slower and as right (design §3).
+        It is derived, so a run without it is slower and as right (design §3). `busy_ms` is how long
+        another process may write to it before it counts as one that can't be used.
         """
-        catalog = self._open_catalog()
+        catalog = self._open_catalog(busy_ms)
         try:
             yield catalog
         finally:
             catalog.close()
 
-    def _open_catalog(self) -> Catalog:
-        if not self.without_file:
-            try:
-                return Catalog.on_disk(self.paths, self.files)
-            except (sqlite3.Error, DiskError, OSError) as error:
-                self.degrade(f"catalog: {error}")
+    def _open_catalog(self, busy_ms: int) -> Catalog:
+        try:
+            return Catalog.on_disk(self.paths, self.files, busy_ms=busy_ms)
+        except (sqlite3.Error, DiskError, OSError) as error:
+            self.degrade(f"catalog: {error}")
         return Catalog.in_memory()
 
     def ask(self, catalog: Catalog, shelf: Shelf, question: Callable[[], Answer]) -> Answer:
@@ -105,24 +101,6 @@ class Workplace:
             self._do_without_file(catalog, error)
         catalog.catch_up(shelf.paths)
         return question()
-
-    def rehearse(self, agents: Iterable[str], run: Callable[[], Answer]) -> Answer:
-        """Run what changes nothing at first; where the catalog's file fails it, without that."""
-        with self.catalog() as catalog:
-            for agent in agents:
-                with contextlib.suppress(SkymemError), disk_errors(self.paths.memory):
-                    self.ask(
-                        catalog, self.shelf(agent), lambda: None
-                    )  # the run tells what is amiss
-            self.without_file = catalog.temporary
-        try:
-            return run()
-        except sqlite3.Error as error:
-            if self.without_file:
-                raise
-            self.degrade(f"catalog: {error}")
-        self.without_file = True
-        return run()
 
     def _do_without_file(self, catalog: Catalog, error: sqlite3.Error) -> None:
         self.degrade(f"catalog: {error}")

@@ -74,7 +74,7 @@ class Catalog:
         self._path = path
 
     @classmethod
-    def on_disk(cls, paths: HomePaths, files: Files) -> "Catalog":
+    def on_disk(cls, paths: HomePaths, files: Files, *, busy_ms: int = BUSY_MS) -> "Catalog":
         """Open the home's catalog, made anew where it is missing or can't be read.
 
         Raises:
@@ -83,12 +83,12 @@ class Catalog:
         files.make_directory(paths.state)
         path = catalog_path(paths)
         try:
-            return cls(_connect(path), path)
+            return cls(_connect(path, busy_ms), path)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
             set_aside(path)
-            return cls(_connect(path), path)
+            return cls(_connect(path, busy_ms), path)
 
     @classmethod
     def in_memory(cls) -> "Catalog":
@@ -292,10 +292,10 @@ def set_aside(path: Path) -> None:
             os.replace(part, part.with_name(part.name + ".unreadable"))
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, busy_ms: int) -> sqlite3.Connection:
     if not path.exists():  # 0600 from the start, whatever the umask (promise 9)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    return _prepared(sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None))
+    return _prepared(sqlite3.connect(path, timeout=busy_ms / 1000, isolation_level=None))
 
 
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
