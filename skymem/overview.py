@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
     from skymem.daemon.runs import RunRecord
     from skymem.model.schedule import Schedule
 
+BEATS_MISSED_MAX: Final = 3
+BEAT_GRACE_SECONDS: Final = 10.0
+
 FIRST_LINES: Final = 20
 TIERS: Final = ("short", "long", "archive")
 
@@ -31,11 +34,12 @@ def status_overview(home: Home) -> dict[str, Any]:
     """Everything `skymem status` tells."""
     agents = agents_overview(home)
     jobs = home.status_files().read_jobs()
-    alarms = _alarms(home, agents, jobs)
+    daemon = daemon_overview(home)
+    alarms = [*_daemon_alarms(daemon), *_alarms(home, agents, jobs)]
     return {
         "home": {"path": str(home.paths.root), "why": home.why},
         "health": "degraded" if alarms else "healthy",
-        "daemon": daemon_overview(home),
+        "daemon": daemon,
         "engine": {"running": False, "rag_pending": sum(_owed(one) for one in agents)},
         "agents": agents,
         "last_action": home.status_files().read_last_action(),
@@ -43,6 +47,17 @@ def status_overview(home: Home) -> dict[str, Any]:
         "alarms": alarms,
         "notes": _notes(home),
     }
+
+
+def _daemon_alarms(daemon: Mapping[str, Any]) -> list[str]:
+    """Whether a daemon that holds its lock has stopped showing signs of life."""
+    interval = (daemon["heartbeat"] or {}).get("interval_seconds")
+    age = daemon["heartbeat_age_s"]
+    if not daemon["running"] or interval is None or age is None:
+        return []
+    if age <= BEATS_MISSED_MAX * interval + BEAT_GRACE_SECONDS:
+        return []
+    return [f"the daemon shows no sign of life for {age:.0f} s; it beats every {interval:g} s"]
 
 
 def agents_overview(home: Home) -> list[dict[str, Any]]:

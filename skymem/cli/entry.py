@@ -4,11 +4,12 @@
 several times what the answer does: a plain `status` is answered without it.
 """
 
+import errno
 import io
 import os
 import sys
 
-from skymem.errors import InterruptedRunError, SkymemError
+from skymem.errors import DiskError, InterruptedRunError, SkymemError
 
 
 def main() -> None:
@@ -18,13 +19,22 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has no “–” is no reason to fail
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(_run(sys.argv[1:]))
+        code = _run(sys.argv[1:])
+        sys.stdout.flush()
+        sys.exit(code)
     except SkymemError as error:
         from skymem.cli.render import complain
 
         for text in str(error).split("\n"):
             complain(text)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        # What was asked for is done, or its own error was told: only the telling failed.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (or the interpreter tries again at exit)
+        sys.stderr.write(f"skymem: can't write to stdout: {error.strerror}\n")
+        sys.exit(DiskError.exit_code)
     except KeyboardInterrupt:  # outside the verbs that finish their step first
         sys.exit(InterruptedRunError.exit_code)
 

@@ -40,10 +40,13 @@ def remember(
     home = spoken.open(appending=True)
     if from_stdin == (text is not None):
         raise UsageError("give either TEXT or --stdin")
+    if from_stdin and any(option is not None for option in (importance, tag, kind, ttl_days, meta)):
+        raise UsageError("the lines of --stdin carry their own fields: leave the other options out")
     limit = home.rules.line_bytes_max
     if text is None:
         admitted = admit_lines(sys.stdin.buffer.read(), limit=limit, now=now())
     else:
+        _utf8([text, kind or "", *(tag or []), *(meta or [])])
         extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or []) or None}
         given = {key: value for key, value in extra.items() if value is not None}
         one = admit_fields(
@@ -67,6 +70,16 @@ def _pairs(given: list[str]) -> dict[str, str]:
     if "" in pairs or any("=" not in one for one in given):
         raise UsageError("--meta takes KEY=VALUE")
     return pairs
+
+
+def _utf8(words: list[str]) -> None:
+    """Refuse bytes of the command line that are no text: kept as they are they can't be told."""
+    from skymem.errors import InvalidMemoryError
+
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        raise InvalidMemoryError("the command line holds bytes that are not UTF-8") from None
 
 
 def show(

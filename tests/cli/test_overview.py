@@ -134,3 +134,19 @@ def test_the_first_sources_path_is_adopted_and_told(shell: Shell) -> None:
     assert told.json["promoted"] == 1
     assert "old path" in (shell.agent_directory / "long_term.jsonl").read_text()
     assert any("adopted" in note for note in shell("status", "--json").json["notes"])
+
+
+def test_a_daemon_without_a_sign_of_life_is_an_alarm(shell: Shell) -> None:
+    beat = {"ts": 1.0, "running": [], "next_runs": {}, "interval_seconds": 30.0}
+    (shell.home / "status").mkdir(exist_ok=True)
+    (shell.home / "status/sky_heartbeat.json").write_text(json.dumps(beat))
+    home = open_home(str(shell.home))
+    home.paths.run.mkdir(exist_ok=True)
+    assert shell("status", "--json").json["health"] == "healthy", (
+        "no daemon is no daemon in trouble"
+    )
+    with held(home.paths.daemon_lock, "skymem run", deadline_seconds=1):
+        found = shell("status", "--json").json
+
+    assert found["health"] == "degraded"
+    assert "no sign of life" in found["alarms"][0]

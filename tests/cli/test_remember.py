@@ -152,3 +152,13 @@ def test_a_run_that_did_nothing_says_why(shell: Shell) -> None:
 
     assert "(short-term is empty)" in empty.out
     assert "(none of 1 line(s) reaches the threshold)" in low.out
+
+
+@pytest.mark.parametrize("option", [["--importance", "0.9"], ["--tag", "z"], ["--kind", "fact"]])
+def test_options_beside_stdin_are_refused_rather_than_left_out(
+    shell: Shell, option: list[str]
+) -> None:
+    refused = shell("remember", "--stdin", *option, stdin=b'{"content": "a"}\n')
+
+    assert refused.code == 2
+    assert "carry their own fields" in refused.err
