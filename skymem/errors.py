@@ -84,6 +84,12 @@ class AgentNameError(NotAllowedError):
     hint = "use 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
 
 
+class EngineUnavailableError(SkymemError):
+    """the engine is not available: {0}"""
+
+    exit_code = 40
+
+
 class DiskError(SkymemError):
     """{0}: {1}"""
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 Access = Literal["private", "group"]
+Backend = Literal["onnx", "sentence-transformers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,33 @@ class AgentRules:
 
     short_term_max_lines: int = 5000
     """Lines short-term keeps; the oldest beyond it are archived (row P7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRules:
+    """How memories are embedded and indexed (design §5, rows R7, R8, R14)."""
+
+    backend: Backend = "onnx"
+    model: str = "all-MiniLM-L6-v2"
+    """A name, looked for on this machine, or an absolute path."""
+
+    threads: int = 2
+    """Threads of one encode; more than there are idle cores makes it slower."""
+
+    batch_size: int = 32
+    """Texts encoded at once, at most; long ones go in smaller batches (memory)."""
+
+    chunks_max: int = 64
+    """Pieces of one memory that are embedded; of a longer one its beginning and its end."""
+
+    idle_seconds: float = 900.0
+    """Without a request for this long, the engine leaves."""
+
+    download: bool = False
+    """Whether a model that is not on this machine may be fetched (promise 9)."""
+
+    recent: bool = True
+    """Whether short-term and archives are indexed as well as long-term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +65,8 @@ class RetentionRules:
 
     torn_after_seconds: float = 300.0
     """Silence after which a last line without its newline counts as dead (hazard A20)."""
+
+    engine: EngineRules = EngineRules()
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""

@@ -1,0 +1,1 @@
+"""Finding what is remembered, over all tiers, in one result."""
