@@ -5,6 +5,7 @@ Behind `skymem config show` and `skymem config check`.
 
 from pathlib import Path
 
+from skymem.config.engine_section import engine_values
 from skymem.config.keys import (
     AGENT,
     INTERVAL_UNITS,
@@ -32,7 +33,9 @@ def check_home_config(home: Path) -> list[Problem]:
     return [*rules.sorted(), *schedule.sorted()]
 
 
-def effective_rules(path: Path) -> dict[str, Sourced | dict[str, dict[str, Sourced]]]:
+def effective_rules(
+    path: Path,
+) -> dict[str, Sourced | dict[str, Sourced] | dict[str, dict[str, Sourced]]]:
     """Each retention rule in force, agents' own under `agents`, as JSON can hold it.
 
     What an agent does not say carries the source of the home's value. Raises ConfigurationError.
@@ -41,11 +44,16 @@ def effective_rules(path: Path) -> dict[str, Sourced | dict[str, dict[str, Sourc
     reading.complaints.raise_if_any()
     rules = reading.rules
     agents = {name: _limits(reading, own, name) for name, own in rules.agents.items()}
+    engine = {
+        name: _sourced(reading, value, f"engine.{name}")
+        for name, value in engine_values(rules.engine).items()
+    }
     return {
         **_limits(reading, rules.default, None),
         "access": _sourced(reading, rules.access, "access"),
         "line_max": _sourced(reading, format_size(rules.line_bytes_max), "line_max"),
         "torn_after": _sourced(reading, format_duration(rules.torn_after_seconds), "torn_after"),
+        "engine": engine,
         "agents": agents,
     }
 

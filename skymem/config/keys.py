@@ -10,7 +10,7 @@ from typing import Final
 from skymem.config.problems import shown
 from skymem.config.units import format_duration, format_size
 from skymem.errors import UsageError
-from skymem.model.rules import AgentRules, RetentionRules
+from skymem.model.rules import AgentRules, EngineRules, RetentionRules
 from skymem.model.schedule import KNOWN_JOBS, Every, Schedule, ScheduleEntry
 
 RULES_FILE: Final = "retention_rules.yaml"
@@ -18,6 +18,7 @@ SCHEDULE_FILE: Final = "schedule.yaml"
 
 TOP: Final = ""
 AGENT: Final = "agents.NAME"
+ENGINE: Final = "engine"
 ENTRY: Final = "every"
 
 _DAY_SECONDS: Final = 86_400
@@ -26,6 +27,7 @@ INTERVAL_SECONDS_MAX: Final = 366 * _DAY_SECONDS
 
 _AGENT_DEFAULT: Final = AgentRules()
 _RULES_DEFAULT: Final = RetentionRules()
+_ENGINE_DEFAULT: Final = EngineRules()
 _ENTRY_DEFAULT: Final = ScheduleEntry("heartbeat", "heartbeat", Every(30))
 
 
@@ -142,6 +144,51 @@ KEYS: Final = (
         "torn_after: 5m", "A20", 1, 7 * _DAY_SECONDS,
     ),
     Key(
+        RULES_FILE, TOP, "engine", "mapping", "none",
+        "How memories are embedded and indexed, for recall by meaning.",
+        "engine: {threads: 1}", "R8, R14",
+    ),
+    Key(
+        RULES_FILE, ENGINE, "backend", "word", _ENGINE_DEFAULT.backend,
+        "What runs the model: onnxruntime, or the extra `skymem[sentence-transformers]`.",
+        "backend: onnx", "D1", choices=("onnx", "sentence-transformers"),
+    ),
+    Key(
+        RULES_FILE, ENGINE, "model", "name or absolute path", _ENGINE_DEFAULT.model,
+        "The embedding model: a name that is looked for on this machine, or where it lies.",
+        "model: all-MiniLM-L6-v2", "P8",
+    ),
+    Key(
+        RULES_FILE, ENGINE, "threads", "whole number", str(_ENGINE_DEFAULT.threads),
+        "Threads that embed. More than there are idle cores makes it slower.",
+        "threads: 1", "design §5", 1, 64,
+    ),
+    Key(
+        RULES_FILE, ENGINE, "batch_size", "whole number", str(_ENGINE_DEFAULT.batch_size),
+        "Texts embedded at once, at most; long ones go in smaller batches, to bound memory.",
+        "batch_size: 16", "R8", 1, 32,
+    ),
+    Key(
+        RULES_FILE, ENGINE, "chunks_max", "whole number", str(_ENGINE_DEFAULT.chunks_max),
+        "Pieces of one memory that are embedded; of a longer one, its beginning and its end.",
+        "chunks_max: 64", "design §5", 1, 1024,
+    ),
+    Key(
+        RULES_FILE, ENGINE, "idle", "duration", format_duration(_ENGINE_DEFAULT.idle_seconds),
+        "Time without a request after which the engine's process leaves; it is started on demand.",
+        "idle: 15m", "design §5", 1, 7 * _DAY_SECONDS,
+    ),
+    Key(
+        RULES_FILE, ENGINE, "download", "true or false", "false",
+        "Whether a model that is not on this machine may be fetched. Nothing else ever is.",
+        "download: false", "E1",
+    ),
+    Key(
+        RULES_FILE, ENGINE, "recent", "true or false", "true",
+        "Whether short-term and archives are indexed as well as long-term.",
+        "recent: true", "R8",
+    ),
+    Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",
         'every: [{name: "memory_rotate_check", minutes: 10}]', "P2",
@@ -220,6 +267,7 @@ def place_of(key: Key) -> str:
     places = {
         TOP: f"at the top level of {key.file}",
         AGENT: f"under agents: NAME: in {key.file}",
+        ENGINE: f"under engine: in {key.file}",
         ENTRY: f"in an entry under every: in {key.file}",
     }
     return places[key.level]

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Final
 
 from skymem.config import fields
-from skymem.config.keys import AGENT, RULES_FILE, TOP, Key, key_at, names_at
+from skymem.config.engine_section import with_engine_value
+from skymem.config.keys import AGENT, ENGINE, RULES_FILE, TOP, Key, key_at, names_at
 from skymem.config.problems import Complaints, shown
 from skymem.config.yaml_nodes import Pair, Table
 from skymem.config.yaml_text import read_yaml
@@ -49,6 +50,9 @@ def examine_rules(path: Path) -> RulesReading:
         agents = root.get("agents")
         if agents is not None:
             _read_agents(agents, reading)
+        engine = root.get("engine")
+        if engine is not None:
+            _read_engine(engine, reading)
     return reading
 
 
@@ -94,6 +98,16 @@ def _read_agents(pair: Pair, reading: RulesReading) -> None:
         else:
             agents[name] = _read_agent(agent.value, name, reading)
     reading.rules = replace(reading.rules, agents=MappingProxyType(agents))
+
+
+def _read_engine(pair: Pair, reading: RulesReading) -> None:
+    complaints = reading.complaints
+    found = fields.table(pair, key_at(RULES_FILE, TOP, "engine"), complaints)
+    engine = reading.rules.engine
+    for each, key in fields.known_pairs(found, RULES_FILE, ENGINE, complaints) if found else ():
+        reading.lines[key.dotted] = each.key.line
+        engine = with_engine_value(engine, each, key, complaints)
+    reading.rules = replace(reading.rules, engine=engine)
 
 
 def _read_agent(found: Table, name: str, reading: RulesReading) -> AgentRules:

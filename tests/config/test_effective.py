@@ -16,6 +16,7 @@ def test_each_rule_comes_with_its_line_or_as_default(tmp_path: Path) -> None:
     path.write_text(
         "torn_after: 90s\npromote_threshold: 0.5\n"
         "agents:\n  hobbs:\n    short_term_max_lines: 100\n"
+        "engine:\n  idle: 90s\n  threads: 1\n"
     )
     shown = effective_rules(path)
     assert json.loads(json.dumps(shown)) == {
@@ -24,6 +25,16 @@ def test_each_rule_comes_with_its_line_or_as_default(tmp_path: Path) -> None:
         "access": {"value": "private", "source": "default"},
         "line_max": {"value": "1MiB", "source": "default"},
         "torn_after": {"value": "90s", "source": "retention_rules.yaml:1"},
+        "engine": {
+            "backend": {"value": "onnx", "source": "default"},
+            "model": {"value": "all-MiniLM-L6-v2", "source": "default"},
+            "threads": {"value": 1, "source": "retention_rules.yaml:8"},
+            "batch_size": {"value": 32, "source": "default"},
+            "chunks_max": {"value": 64, "source": "default"},
+            "idle": {"value": "90s", "source": "retention_rules.yaml:7"},
+            "download": {"value": False, "source": "default"},
+            "recent": {"value": True, "source": "default"},
+        },
         "agents": {
             "hobbs": {
                 "promote_threshold": {"value": 0.5, "source": "retention_rules.yaml:2"},

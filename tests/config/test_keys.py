@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skymem.config import keys
+from skymem.config.engine_section import engine_values
 from skymem.config.fields import known_pairs
 from skymem.config.keys import KEYS, RULES_FILE, SCHEDULE_FILE, Key, explain, reference_markdown
 from skymem.config.problems import Complaints
@@ -20,6 +21,10 @@ from skymem.model.rules import RetentionRules
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 
 ROOT = Path(__file__).parents[2]
+
+
+def yaml_word(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def by_dotted_name(key: Key) -> str:
@@ -36,6 +41,8 @@ def test_the_example_of_each_key_is_accepted_by_its_reader(key: Key, tmp_path: P
     path = tmp_path / key.file
     if key.level == keys.AGENT:
         path.write_text(f"agents:\n  sky:\n    {key.example}\n")
+    elif key.level == keys.ENGINE:
+        path.write_text(f"engine:\n  {key.example}\n")
     elif key.level == keys.ENTRY:
         given = {key.name: key.example}
         rest = {"name": "name: rotate"} if key.name != "name" else {}
@@ -58,6 +65,9 @@ def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
     assert default["access"] == rules.access
     assert parse_size(default["line_max"]) == rules.line_bytes_max
     assert parse_duration(default["torn_after"]) == rules.torn_after_seconds
+    assert {name: default[f"engine.{name}"] for name in engine_values(rules.engine)} == {
+        name: yaml_word(value) for name, value in engine_values(rules.engine).items()
+    }
     assert default["timezone"] == Schedule().timezone
     assert parse_duration(default["every.jitter"]) == entry.jitter_seconds
     assert parse_duration(default["every.timeout"]) == entry.timeout_seconds

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skymem.config.engine_section import engine_values
 from skymem.config.rules_file import examine_rules, read_rules
 from skymem.errors import ConfigurationError
-from skymem.model.rules import AgentRules, RetentionRules
+from skymem.model.rules import AgentRules, EngineRules, RetentionRules
 
 SHIPPED = Path(__file__).parents[2] / "retention_rules.yaml"
 
@@ -39,23 +40,45 @@ def test_the_shipped_file_says_exactly_the_defaults() -> None:
 def test_the_shipped_file_shows_every_key_in_working_order(path: Path) -> None:
     lines = SHIPPED.read_text().splitlines()
     agent = ("agents:", "  hobbs:", "    promote_threshold", "    short_term_max_lines")
-    keys = (*agent, "access:", "line_max:", "torn_after:")
+    engine = ("engine:", *(f"  {name}:" for name in engine_values(EngineRules())))
+    keys = (*agent, "access:", "line_max:", "torn_after:", *engine)
     shown = [line[2:] if line.removeprefix("# ").startswith(keys) else line for line in lines]
     rules = rules_of(path, "\n".join(shown))
     assert rules.default == AgentRules()
     assert rules.for_agent("hobbs") == AgentRules(0.60, 100)
     assert (rules.access, rules.line_bytes_max, rules.torn_after_seconds) == ("private", 2**20, 300)
+    assert rules.engine == EngineRules()
 
 
 def test_every_key_is_read_into_its_value(path: Path) -> None:
     rules = rules_of(
         path,
         "promote_threshold: 1\nshort_term_max_lines: 100\naccess: group\n"
-        "line_max: 64KiB\ntorn_after: 1.5h\n",
+        "line_max: 64KiB\ntorn_after: 1.5h\n"
+        "engine: {backend: sentence-transformers, model: /m, threads: 1, batch_size: 8,"
+        " chunks_max: 9, idle: 90s, download: true, recent: false}\n",
     )
     assert rules == RetentionRules(
-        AgentRules(1.0, 100), access="group", line_bytes_max=65_536, torn_after_seconds=5400.0
+        AgentRules(1.0, 100),
+        access="group",
+        line_bytes_max=65_536,
+        torn_after_seconds=5400.0,
+        engine=EngineRules("sentence-transformers", "/m", 1, 8, 9, 90.0, True, False),
     )
+
+
+def test_what_is_wrong_with_the_engine_is_named_line_by_line(path: Path) -> None:
+    text = "engine:\n  threads: 0\n  backend: torch\n  model: models/mine\n  thread: 2\n  idle: 9\n"
+    assert complaints(path, text) == [
+        "retention_rules.yaml:2:12: threads: 0 is not in 1 to 64",
+        'retention_rules.yaml:3:12: backend: "torch" is not one of onnx, sentence-transformers',
+        (
+            'retention_rules.yaml:4:10: model: "models/mine" is a relative path '
+            "(write a name without a slash, or a path that starts with one)"
+        ),
+        'retention_rules.yaml:5:3: unknown key "thread" (did you mean "threads"?)',
+        'retention_rules.yaml:6:9: idle: "9" has no unit (try "9s"; units: s, m, h, d)',
+    ]
 
 
 def test_braces_alone_take_every_default(path: Path) -> None:
@@ -94,7 +117,7 @@ def test_an_agents_name_off_the_list_is_refused_with_its_place(name: str, path: 
         pytest.param(
             "retention: 30",
             '1:1: unknown key "retention" (known here: promote_threshold, short_term_max_lines, '
-            "agents, access, line_max, torn_after)",
+            "agents, access, line_max, torn_after, engine)",
             id="nothing like it",
         ),
         pytest.param(
