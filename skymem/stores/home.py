@@ -96,6 +96,46 @@ class HomePaths:
         """Held by the one daemon for its life."""
         return self.run / "daemon.lock"
 
+    @property
+    def rag(self) -> Path:
+        """Vectors, and the lock of the process that owns them."""
+        return self.root / "rag"
+
+    @property
+    def chroma_store(self) -> Path:
+        """One directory per agent, in it one per generation of its index."""
+        return self.rag / "chroma_store"
+
+    @property
+    def embeddings(self) -> Path:
+        """What has been embedded, by agent and model: rebuilding an index encodes nothing."""
+        return self.state / "embeddings"
+
+    @property
+    def models(self) -> Path:
+        """Models made or fetched for this home."""
+        return self.state / "models"
+
+    @property
+    def engine_lock(self) -> Path:
+        """Held by the one engine for its life, beside the store it guards."""
+        return self.rag / "engine.lock"
+
+    @property
+    def engine_socket(self) -> Path:
+        """Where the engine answers; its name may be too long to bind or connect by."""
+        return self.run / "engine.sock"
+
+    @property
+    def engine_log(self) -> Path:
+        """What the engine says to nobody in particular: its stderr."""
+        return self.run / "engine.log"
+
+    @property
+    def engine_status(self) -> Path:
+        """What the engine is and has, for those who don't talk to it."""
+        return self.status / "engine.json"
+
     def agent(self, name: str) -> AgentPaths:
         """The files of agent `name`, which must have passed `policy.admit`."""
         return AgentPaths(self.memory / name)
