@@ -8,7 +8,7 @@ missed.
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,15 +18,17 @@ from skymem.model.plan import Damage, Entry, Inputs
 from skymem.model.rules import RetentionRules
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM
-from skymem.stores.catalog import Catalog
+from skymem.stores.catalog import Catalog, Found, tier_files
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Drains
 from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import (
     CHUNK_BYTES,
+    TIER_LINE_BYTES_MAX,
     ContentHash,
     entries_of,
     last_newline_end,
+    raw_lines,
     read_entries,
 )
 from skymem.stores.lock import held, never_stopped
@@ -107,6 +109,24 @@ class Shelf:
             finally:
                 os.close(fd)
 
+    def tier_lines(
+        self, tiers: Collection[str]
+    ) -> Iterator[tuple[str, str, Iterator[tuple[int, bytes | None, int]]]]:
+        """Each file of long-term and the archives: tier, name, and its lines as `raw_lines` does.
+
+        The lines can be read until the next file is asked for.
+        """
+        for name, path in tier_files(self.paths):
+            tier = "long" if name == self.paths.long_term.name else "archive"
+            fd = _open_or_none(path) if tier in tiers else None
+            if fd is None:
+                continue
+            try:
+                stop = last_newline_end(fd, os.fstat(fd).st_size)
+                yield tier, name, raw_lines(fd, 0, stop, TIER_LINE_BYTES_MAX)
+            finally:
+                os.close(fd)
+
     def find(self, name: str, catalog: Catalog) -> list[Kept]:
         """Find a memory by its id, or by the first letters of it, in every tier."""
         exact: dict[str, Kept] = {}
@@ -126,6 +146,24 @@ class Shelf:
                 kept = Kept(own, found.tier, found.file, memory)
                 (exact if own == name else begins)[own] = kept
         return list(exact.values()) or list(begins.values())
+
+    def read(self, places: Mapping[str, Found]) -> Iterator[Kept]:
+        """Read memories where they are, file by file; what is no longer there is left out."""
+        by_file: dict[str, list[tuple[int, str]]] = {}
+        for name, found in places.items():
+            by_file.setdefault(found.file, []).append((found.start, name))
+        for file, wanted in by_file.items():
+            fd = _open_or_none(self.paths.directory / file)
+            if fd is None:
+                continue
+            try:
+                for start, name in sorted(wanted):
+                    tier, digest, _, _, end = places[name]
+                    for entry in entries_of(start, os.pread(fd, end - start, start), end):
+                        if isinstance(entry, Entry) and entry.digest == digest:
+                            yield Kept(name, tier, file, entry.memory)
+            finally:
+                os.close(fd)
 
     def _read(self, name: str, start: int, end: int) -> Memory:
         with (self.paths.directory / name).open("rb") as stream:

@@ -1,0 +1,90 @@
+"""What a recall answers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from skymem.model.memory import Memory
+from skymem.policy.rank import Parts
+
+DECIMALS = 6
+"""Of a score as it is shown; the order is of the whole number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One memory that answers, and why it stands where it does."""
+
+    id: str
+    tier: str
+    """`short`, `long` or `archive`."""
+
+    content: str
+    """The text; empty for a structured record without one."""
+
+    score: float
+    parts: Parts
+    ts: float | None
+    """When it happened, epoch seconds."""
+
+    tags: tuple[str, ...]
+    kind: str | None
+    record_type: str | None = None
+    payload: dict[str, Any] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Spell it with the keys of `skymem recall --json`."""
+        told: dict[str, Any] = {
+            "id": self.id,
+            "tier": self.tier,
+            "content": self.content,
+            "score": round(self.score, DECIMALS),
+            "parts": {
+                name: None if value is None else round(value, DECIMALS)
+                for name, value in self.parts._asdict().items()
+            },
+            "ts": self.ts,
+            "tags": list(self.tags),
+            "kind": self.kind,
+        }
+        if self.record_type is not None:
+            told |= {"record_type": self.record_type, "payload": self.payload}
+        return told
+
+
+class Recall(list[Recalled]):
+    """The memories that answer, best first; a list that also knows how it came about."""
+
+    def __init__(self, found: Iterable[Recalled], mode: str, degraded: Iterable[str] = ()) -> None:
+        super().__init__(found)
+        self.mode = mode
+        """What answered: `hybrid`, `deterministic` or `semantic`."""
+
+        self.degraded = list(degraded)
+        """What did not work as it should, and was done without."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Spell it as `skymem recall --json` prints it."""
+        return {
+            "results": [one.as_json() for one in self],
+            "mode": self.mode,
+            "degraded": self.degraded,
+        }
+
+
+def recalled(name: str, tier: str, memory: Memory, score: float, parts: Parts) -> Recalled:
+    """Spell a memory that answers."""
+    time_us = memory.time_us
+    record = memory.record_type
+    return Recalled(
+        name,
+        tier,
+        memory.content,
+        score,
+        parts,
+        None if time_us is None else time_us / 1_000_000,
+        memory.tags,
+        memory.kind,
+        record,
+        dict(memory.payload) if record is not None else None,
+    )
