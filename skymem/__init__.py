@@ -8,14 +8,15 @@
 Importing costs little: the parts are loaded when they are first used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skymem.app import Home
+    from skymem.recall.result import Recall
 
-__all__ = ["AgentMemory", "open_memory", "remember_short", "run_once"]
+__all__ = ["AgentMemory", "open_memory", "recall_similar", "remember_short", "run_once"]
 
 
 class AgentMemory:
@@ -66,14 +67,76 @@ class AgentMemory:
         self._home.remember(self.agent, [line.raw])
         return line.id
 
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        tier: str | Sequence[str] = (),
+        kind: str | None = None,
+        tags: str | Sequence[str] = (),
+        meta: Mapping[str, Any] | None = None,
+        since: float | datetime | None = None,
+        recency_bias: float = 0.35,
+        semantic_weight: float = 0.5,
+    ) -> "Recall":
+        """Find this agent's memories of every tier by words and meaning, best first.
 
-def _seconds(moment: float | datetime) -> float:
+        Args:
+            query: what to look for, in your own words.
+            limit: how many, at most.
+            mode: `auto` and `hybrid` weigh words and meaning, and do without meaning where there is
+                no engine; `deterministic` asks for words, recency and importance alone, `semantic`
+                for meaning alone.
+            tier: only `short`, `long` or `archive`, one or several of them.
+            kind: only this sort of thing.
+            tags: only with any of these labels.
+            meta: only with all of this metadata; values are compared as text.
+            since: not older, epoch seconds or an aware datetime.
+            recency_bias: share of recency against words, 0 to 1.
+            semantic_weight: share of meaning against the rest, 0 to 1.
+
+        Returns:
+            A list of results, each with `id`, `tier`, `content`, `score`, `parts`, `ts`, `tags`,
+            `kind`, and `record_type` and `payload` where it is a structured record. The list's
+            `mode` says what answered, its `degraded` what did not work as it should.
+
+        Raises:
+            UsageError: a value is outside its range.
+            NotAllowedError: only the home's owner may read it.
+            EngineUnavailableError: mode `semantic` without an engine.
+            DiskError: the lines can't be read.
+        """
+        from skymem.errors import NotAllowedError
+        from skymem.recall import request, search
+
+        if not self._home.owned:
+            raise NotAllowedError("only the home's owner may recall; its group may remember")
+        asked = request.ask(
+            query,
+            limit=limit,
+            mode=mode,
+            recency_bias=recency_bias,
+            semantic_weight=semantic_weight,
+            filters=request.filters_of(
+                tiers=(tier,) if isinstance(tier, str) else tier,
+                kind=kind,
+                tags=(tags,) if isinstance(tags, str) else tags,
+                meta=[(key, request.spelled(value)) for key, value in (meta or {}).items()],
+                since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
+            ),
+        )
+        return search.recall(self._home.workplace(), self.agent, asked, self._home.engine)
+
+
+def _seconds(moment: float | datetime, field: str = "ts") -> float:
     if not isinstance(moment, datetime):
         return moment
     if moment.tzinfo is None:
         from skymem.errors import InvalidMemoryError
 
-        raise InvalidMemoryError('"ts" has no time zone; use datetime.now(timezone.utc)')
+        raise InvalidMemoryError(f'"{field}" has no time zone; use datetime.now(timezone.utc)')
     return moment.timestamp()
 
 
@@ -97,6 +160,24 @@ def open_memory(agent: str | None = None, *, home: str | None = None) -> AgentMe
 def remember_short(content: str, tags: Sequence[str] = (), importance: float | None = None) -> str:
     """Write one memory to short-term, as the source document spells it (row P9)."""
     return open_memory().remember(content, tags=tags, importance=importance)
+
+
+def recall_similar(query: str, top_k: int = 5) -> list[str]:
+    """Find the memories nearest to a text in meaning; returns their texts, best first (row P8).
+
+    Where the engine can't be had it finds by words; nobody else's memories are looked at.
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, ConfigurationError, UsageError.
+    """
+    from skymem.errors import BusyError, EngineUnavailableError
+
+    memory = open_memory()
+    try:
+        found = memory.recall(query, limit=top_k, mode="semantic")
+    except (BusyError, EngineUnavailableError):
+        found = memory.recall(query, limit=top_k, mode="deterministic")
+    return [one.content for one in found]
 
 
 def run_once() -> dict[str, Any]:

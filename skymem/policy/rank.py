@@ -94,10 +94,7 @@ def _bigrams(runs: Iterable[str]) -> Iterator[str]:
 
 def tokens_of(content: str, tags: Iterable[str]) -> set[str]:
     """The words a memory is found by: those of its text and of its tags."""
-    found = tokens(content)
-    for tag in tags:
-        found |= tokens(tag)
-    return found
+    return tokens("\n".join((content, *tags)))
 
 
 def text_score(query: AbstractSet[str], memory: AbstractSet[str]) -> float:

@@ -39,7 +39,7 @@ class Glance:
     def reaches(self, raw: bytes, floor: float) -> bool:
         """Whether a memory of this line could have a deterministic score of `floor` or more."""
         rest = floor - IMPORTANCE_WEIGHT - _ROUNDING
-        if rest <= 0 or _ESCAPE in raw:
+        if rest <= 0 or (b"\\" in raw and _ESCAPE in raw):  # one letter is found ten times as fast
             return True
         if raw.isascii():
             lower = raw.lower()

@@ -157,8 +157,9 @@ def _check_text(what: str, text: str) -> None:
 
 def _has(memory: Memory, key: str, wanted: str) -> bool:
     places = (memory.metadata, memory.fields)
-    return any(key in place and _spelled(place[key]) == wanted for place in places)
+    return any(key in place and spelled(place[key]) == wanted for place in places)
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """Spell a value of a line's field as text, to compare it with what was typed."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

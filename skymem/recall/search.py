@@ -67,8 +67,13 @@ class Vectors(Protocol):
 class Place(Protocol):
     """What recall needs of a job's workplace: the lines, the catalog and the time."""
 
-    now: Callable[[], float]
-    degraded: list[str]
+    @property
+    def now(self) -> Callable[[], float]:
+        """The clock, epoch seconds."""
+
+    @property
+    def degraded(self) -> list[str]:
+        """What did not work as it should, so far."""
 
     def shelf(self, agent: str) -> Shelf:
         """The tiers of one agent."""
@@ -90,14 +95,14 @@ class Nearest(NamedTuple):
     cosines: dict[str, float]
 
 
-def recall(work: Place, agent: str, request: Request, vectors: Vectors | None) -> Recall:
+def recall(work: Place, agent: str, request: Request, engine: Callable[[], Vectors]) -> Recall:
     """Answer a request from every tier of one agent.
 
     Args:
         work: the home's lines, catalog and clock.
         agent: whose memories; nobody else's are looked at.
         request: what is asked.
-        vectors: the engine; None where there is to be none.
+        engine: connects to the engine; called when meaning is asked for, and not before.
 
     Raises:
         AgentNameError, NotAllowedError: the agent's name or directory is not allowed.
@@ -106,7 +111,7 @@ def recall(work: Place, agent: str, request: Request, vectors: Vectors | None) -
     """
     shelf = work.shelf(agent)
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
-        search = _Search(work, Tiers(shelf, catalog), agent, request, vectors)
+        search = _Search(work, Tiers(shelf, catalog), agent, request, engine)
         found, mode = work.ask(catalog, shelf, search.answer)
     return Recall(found, mode, work.degraded)
 
@@ -115,13 +120,18 @@ class _Search:
     """One request being answered."""
 
     def __init__(
-        self, work: Place, tiers: Tiers, agent: str, request: Request, vectors: Vectors | None
+        self,
+        work: Place,
+        tiers: Tiers,
+        agent: str,
+        request: Request,
+        engine: Callable[[], Vectors],
     ) -> None:
         self._work = work
         self._tiers = tiers
         self._agent = agent
         self._request = request
-        self._vectors = vectors
+        self._engine = engine
         now_us = round(work.now() * 1_000_000)
         self._scale = Scale(rank.tokens(request.query), request.recency_bias, now_us)
 
@@ -198,10 +208,9 @@ class _Search:
         return Nearest(list(found.values()), cosines)
 
     def _query(self, limit: int, also: Sequence[str]) -> dict[str, Any]:
-        if self._vectors is None:
-            raise EngineUnavailableError("there is none for this call")
-        seconds = ANSWER_SECONDS if self._vectors.running() else START_SECONDS
-        return self._vectors.query(
+        vectors = self._engine()
+        seconds = ANSWER_SECONDS if vectors.running() else START_SECONDS
+        return vectors.query(
             self._agent,
             self._request.query,
             limit,

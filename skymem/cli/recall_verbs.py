@@ -1,0 +1,141 @@
+"""Verbs that find memories: recall."""
+
+import json
+import shutil
+import sys
+import unicodedata
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skymem.cli import render
+from skymem.cli.options import Json, globals_of
+from skymem.policy.rank import LIMIT, RECENCY_BIAS, SEMANTIC_WEIGHT
+
+if TYPE_CHECKING:  # other verbs must not pay for it
+    from skymem.recall.request import Request
+    from skymem.recall.result import Recall, Recalled
+
+NO_TERMINAL_COLUMNS = 0
+
+
+def recall(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
+    limit: Annotated[int, typer.Option(help="How many, at most.")] = LIMIT,
+    mode: Annotated[
+        str, typer.Option(metavar="MODE", help="auto, hybrid, deterministic or semantic.")
+    ] = "auto",
+    tier: Annotated[
+        list[str] | None,
+        typer.Option("--tier", metavar="TIER", help="Only short, long or archive; repeat it."),
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this sort of thing.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only with this label; repeated: with any.")
+    ] = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option("--meta", metavar="KEY=VALUE", help="Only with this metadata; repeat it."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Not older: ISO 8601, epoch seconds, or an age: 7d, 12h."
+        ),
+    ] = None,
+    recency_bias: Annotated[
+        float, typer.Option(help="Share of recency against words, 0 to 1.")
+    ] = RECENCY_BIAS,
+    semantic_weight: Annotated[
+        float, typer.Option(help="Share of meaning against words and recency, 0 to 1.")
+    ] = SEMANTIC_WEIGHT,
+    as_json: Json = False,
+) -> None:
+    """Find memories of every tier by words and meaning, best first; without an engine by words.
+
+    Example: skymem recall "when does the user want reports?" --since 30d
+    """
+    from skymem.app import now
+    from skymem.recall import request, search
+
+    spoken = globals_of(context)
+    asked = request.ask(
+        query,
+        limit=limit,
+        mode=mode,
+        recency_bias=recency_bias,
+        semantic_weight=semantic_weight,
+        filters=request.filters_of(
+            tiers=tier or (),
+            kind=kind,
+            tags=tag or (),
+            meta=[_pair(one) for one in meta or ()],
+            since_us=None if since is None else request.since(since, now()),
+        ),
+    )
+    home = spoken.open()
+    (agent,) = home.agents(spoken.bound_agent())
+    found = search.recall(home.workplace(), agent, asked, home.engine)
+    for reason in found.degraded:
+        render.complain(reason)
+    if as_json:
+        render.document(found.as_json())
+    else:
+        _print(found, asked)
+
+
+def _pair(given: str) -> tuple[str, str]:
+    from skymem.errors import UsageError
+
+    key, equals, value = given.partition("=")
+    if not key or not equals:
+        raise UsageError(f"meta {given!r:.60} is no pair; give KEY=VALUE")
+    return key, value
+
+
+def _print(found: "Recall", asked: "Request") -> None:
+    columns = _columns()
+    for one in found:
+        date = render.moment(one.ts)[:10]
+        name = render.harmless(one.id[: render.ID_LETTERS])
+        head = f"{one.score:.3f}  {one.tier:<7}  {name:<{render.ID_LETTERS}}  {date:<10}  "
+        render.line(_cut(head + render.harmless(_text(one)), columns))
+    if not found:
+        render.complain(f"nothing found: {_why_nothing(asked)}")
+
+
+def _text(one: "Recalled") -> str:
+    """The text in one line; of a structured record what it holds."""
+    if one.content or one.record_type is None:
+        return " ".join(one.content.split())
+    return f"{one.record_type} {json.dumps(one.payload, ensure_ascii=False)}"
+
+
+def _why_nothing(asked: "Request") -> str:
+    from skymem.policy.rank import tokens
+
+    if not tokens(asked.query):
+        return "the query holds no word to look for"
+    if asked.filters.narrow:
+        return "no memory passes the filters; leave some out"
+    if asked.mode == "semantic":
+        return "nothing is indexed yet; see: skymem index --stats"
+    return "nothing is remembered yet; begin with: skymem remember TEXT"
+
+
+def _columns() -> int:
+    """How wide the terminal is; a pipe gets the whole text."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NO_TERMINAL_COLUMNS
+
+
+def _cut(text: str, columns: int) -> str:
+    """Cut a line to what a terminal shows on one; an ideograph takes two columns."""
+    if columns <= NO_TERMINAL_COLUMNS:
+        return text
+    used = 0
+    for at, letter in enumerate(text):
+        used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if used > columns:
+            return text[: max(0, at - 1)] + "…"
+    return text
