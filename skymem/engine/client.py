@@ -1,0 +1,296 @@
+"""How everything else talks to the engine: each call has a deadline and one retry.
+
+The connection is kept between calls. Where no engine runs, one is started. Where it is lost before
+an answer came, the call is made once more with the same request id, so that nothing is done twice.
+Light: no numpy, no chromadb, no onnxruntime.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from skymem.engine.dialogue import Dialogue, GoodbyeError, LostError
+from skymem.engine.items import COLLECTIONS, Item
+from skymem.engine.launch import COMMAND, Launcher
+from skymem.engine.socket_file import dial
+from skymem.engine.wire import PROTOCOL, FrameError, Greeting, pack, raise_error, settings_key
+from skymem.errors import EngineUnavailableError, InterruptedRunError
+from skymem.model.rules import EngineRules
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+from skymem.stores.lock import never_stopped
+
+ASK_SECONDS: Final = 30.0
+"""Default deadline of a question, the engine's start and its first query included."""
+
+CHANGE_SECONDS: Final = 300.0
+"""Default deadline of a change: encoding a batch of long texts beside other work takes a while."""
+
+PAUSE_SECONDS: Final = (0.01, 0.05)
+
+
+class Engine:
+    """The engine of one home, as its callers see it. For several threads; survives a fork.
+
+    `stop` is looked at while waiting. With `start=False` no engine is started.
+
+    Every call raises:
+        EngineUnavailableError: no engine, no model, or no answer by the deadline.
+        BusyError: too many requests wait already.
+        DiskError: no room, or a disk that fails.
+        InterruptedRunError: `stop` named a signal while waiting.
+    """
+
+    def __init__(
+        self,
+        paths: HomePaths,
+        files: Files,
+        rules: EngineRules,
+        *,
+        stop: Callable[[], str] = never_stopped,
+        start: bool = True,
+        command: Sequence[str] = COMMAND,
+    ) -> None:
+        self._paths = paths
+        self._settings_key = settings_key(rules)
+        self._stop = stop
+        self._start = start
+        self._launcher = Launcher(paths, files, stop, command)
+        self._lock = threading.Lock()
+        self._dialogue: Dialogue | None = None
+        self._pid = os.getpid()
+        self._version = ""
+
+    # -- what can be asked ----------------------------------------------------------------------
+
+    def put(
+        self,
+        agent: str,
+        collection: str,
+        items: Sequence[Item],
+        *,
+        deadline_seconds: float = CHANGE_SECONDS,
+    ) -> dict[str, Any]:
+        """Embed and keep items; `embedded`, `cached`, `done`, `epoch`. Durable on return."""
+        arguments = {"agent": agent, "collection": collection, "items": [[*each] for each in items]}
+        return self._call("put", arguments, deadline_seconds)
+
+    def drop(
+        self, agent: str, ids: Sequence[str], *, deadline_seconds: float = CHANGE_SECONDS
+    ) -> dict[str, Any]:
+        """Take memories out of the index; `dropped`."""
+        return self._call("drop", {"agent": agent, "ids": [*ids]}, deadline_seconds)
+
+    def missing(
+        self,
+        agent: str,
+        collection: str,
+        items: Sequence[tuple[str, str]],
+        *,
+        deadline_seconds: float = ASK_SECONDS,
+    ) -> dict[str, Any]:
+        """Which of these (id, digest) the index lacks; `missing`, `epoch`."""
+        arguments = {"agent": agent, "collection": collection, "items": [[*each] for each in items]}
+        return self._call("missing", arguments, deadline_seconds)
+
+    def ids(
+        self,
+        agent: str,
+        collection: str,
+        after: str = "",
+        limit: int = 10_000,
+        *,
+        deadline_seconds: float = ASK_SECONDS,
+    ) -> dict[str, Any]:
+        """Ids after `after` in their order, at most `limit`; `ids`, `epoch`."""
+        arguments = {"agent": agent, "collection": collection, "after": after, "limit": limit}
+        return self._call("ids", arguments, deadline_seconds)
+
+    def query(
+        self,
+        agent: str,
+        text: str,
+        limit: int,
+        collections: Sequence[str] = COLLECTIONS,
+        also: Sequence[str] = (),
+        *,
+        deadline_seconds: float = ASK_SECONDS,
+    ) -> dict[str, Any]:
+        """The nearest by meaning, best first; `hits`, `also`, `degraded`, `epoch`, `indexed`."""
+        arguments = {
+            "agent": agent,
+            "text": text,
+            "limit": limit,
+            "collections": [*collections],
+            "also": [*also],
+        }
+        return self._call("query", arguments, deadline_seconds)
+
+    def stats(
+        self, agent: str, sample: int, *, deadline_seconds: float = CHANGE_SECONDS
+    ) -> dict[str, Any]:
+        """What should be in the index beside what is, and how many of `sample` find themselves."""
+        return self._call("stats", {"agent": agent, "sample": sample}, deadline_seconds)
+
+    def rebuild(self, agent: str, *, deadline_seconds: float = CHANGE_SECONDS) -> dict[str, Any]:
+        """Begin a new generation of the agent's index, made in the background."""
+        return self._call("rebuild", {"agent": agent}, deadline_seconds)
+
+    def overview(self, *, deadline_seconds: float = ASK_SECONDS) -> dict[str, Any]:
+        """What the engine is, does and has; answered while it is busy, too."""
+        return self._call("overview", {}, deadline_seconds)
+
+    def leave(self, *, deadline_seconds: float = ASK_SECONDS) -> None:
+        """Ask a running engine to leave once what it has in hand is done; does not wait for it."""
+        deadline = time.monotonic() + deadline_seconds
+        with self._lock:
+            self._hang_up()
+            dialogue = self._dial()
+            if dialogue is not None:
+                self._send_away(dialogue, deadline)
+
+    def running(self) -> bool:
+        """Whether an engine answers now."""
+        dialogue = self._dial()
+        if dialogue is None:
+            return False
+        dialogue.close()
+        return True
+
+    def close(self) -> None:
+        """Close the connection; the next call makes a new one."""
+        with self._lock:
+            self._hang_up()
+
+    # -- how it is asked ------------------------------------------------------------------------
+
+    def _call(
+        self, name: str, arguments: dict[str, Any], deadline_seconds: float
+    ) -> dict[str, Any]:
+        deadline = time.monotonic() + deadline_seconds
+        request_id = os.urandom(12).hex()
+        if not self._lock.acquire(timeout=max(0.0, deadline_seconds)):
+            raise EngineUnavailableError("another thread's call takes until the deadline")
+        try:
+            answer = self._ask(
+                {"id": request_id, "op": name, "args": arguments}, deadline, retries=1
+            )
+        finally:
+            self._lock.release()
+        raise_error(answer)
+        result: dict[str, Any] = answer.get("result") or {}
+        return result
+
+    def _ask(self, request: dict[str, Any], deadline: float, *, retries: int) -> dict[str, Any]:
+        while True:
+            if time.monotonic() >= deadline:
+                raise EngineUnavailableError("no answer by the deadline")
+            dialogue = self._connected(deadline)
+            try:
+                frame = pack({**request, "deadline_s": deadline - time.monotonic()})
+                return dialogue.ask(frame, deadline)
+            except GoodbyeError:  # it was leaving and did not begin this one: ask the next
+                self._hang_up()
+            except LostError as error:
+                self._hang_up()
+                if not retries:
+                    raise EngineUnavailableError("it died twice during this call") from error
+                retries -= 1
+            except FrameError as error:
+                self._hang_up()
+                raise EngineUnavailableError(str(error)) from error
+            except (EngineUnavailableError, InterruptedRunError):
+                self._hang_up()  # an answer may still come: it must not be taken for the next one's
+                raise
+
+    def _connected(self, deadline: float) -> Dialogue:
+        """The kept connection, or a new one to an engine of our release and settings."""
+        self._forget_what_a_parent_had()
+        if self._dialogue is not None:
+            return self._dialogue
+        pause, longest = PAUSE_SECONDS
+        while True:
+            dialogue = self._dial()
+            if dialogue is not None and self._greeted(dialogue, deadline):
+                self._dialogue = dialogue
+                return dialogue
+            if not self._start:
+                raise EngineUnavailableError("it is not running")
+            if self._launcher.lock_is_free():
+                self._launcher.ensure(deadline)
+                continue
+            if name := self._stop():
+                raise InterruptedRunError(name)
+            if time.monotonic() >= deadline:
+                raise EngineUnavailableError("it is there, but takes no call")
+            time.sleep(pause)
+            pause = min(pause * 1.5, longest)
+
+    def _greeted(self, dialogue: Dialogue, deadline: float) -> bool:
+        """Exchange greetings; False where this engine goes, or was asked to, for a new one.
+
+        Raises:
+            EngineUnavailableError: the engine is of a newer release than this process.
+        """
+        ours = Greeting(PROTOCOL, self._own_version(), self._settings_key)
+        try:
+            theirs = Greeting.read(dialogue.ask(ours.frame(), deadline))
+        except (GoodbyeError, LostError):
+            dialogue.close()
+            return False
+        except FrameError:
+            theirs = Greeting(0, "", "")  # something older than greetings
+        except (EngineUnavailableError, InterruptedRunError):
+            dialogue.close()
+            raise
+        if theirs.age() > ours.age():
+            dialogue.close()
+            raise EngineUnavailableError(
+                f"it is of release {theirs.version} and this process of {ours.version}: "
+                "restart this process"
+            )
+        if theirs.age() == ours.age() and (theirs.settings == ours.settings or theirs.current):
+            return True
+        self._send_away(dialogue, deadline)
+        return False
+
+    def _send_away(self, dialogue: Dialogue, deadline: float) -> None:
+        try:
+            dialogue.ask(pack({"id": "leave", "op": "leave"}), deadline)
+        except (GoodbyeError, LostError, FrameError):
+            return  # it leaves already
+        finally:
+            dialogue.close()
+
+    def _dial(self) -> Dialogue | None:
+        if not self._paths.run.is_dir():
+            return None
+        connection = dial(self._paths.engine_socket)
+        if connection is None:
+            return None
+        dialogue = Dialogue(connection, self._stop)
+        dialogue.refuse_strangers(self._paths.root)
+        return dialogue
+
+    def _hang_up(self) -> None:
+        self._forget_what_a_parent_had()
+        if self._dialogue is not None:
+            self._dialogue.close()
+            self._dialogue = None
+
+    def _forget_what_a_parent_had(self) -> None:
+        """After a fork: the parent's connection would give each the other's answers."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            if self._dialogue is not None:
+                self._dialogue.close()  # our copy of the descriptor alone
+                self._dialogue = None
+
+    def _own_version(self) -> str:
+        if not self._version:
+            from importlib.metadata import version
+
+            self._version = version("skymem")
+        return self._version

@@ -1,0 +1,60 @@
+"""`status/engine.json`: what the engine is and has, for those who don't talk to it.
+
+Written whole, at most once a second, and never in the way of a request: a full disk leaves the
+last one there, whose `ts` tells its age.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from skymem.errors import SkymemError
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+
+EVERY_SECONDS: Final = 1.0
+
+
+class EngineStatus:
+    """The writer of the file; for the engine's main thread."""
+
+    def __init__(self, paths: HomePaths, files: Files, now: Callable[[], float]) -> None:
+        self._path = paths.engine_status
+        self._files = files
+        self._now = now
+        self._started = now()
+        self._told: dict[str, Any] = {}
+        self._told_at = float("-inf")
+
+    async def tell(self, facts: dict[str, Any], *, last: bool = False) -> None:
+        """Write `facts` if they are news; the `last` time in any case."""
+        due = time.monotonic() >= self._told_at + EVERY_SECONDS
+        if not last and not (due and facts != self._told):
+            return
+        self._told = facts
+        self._told_at = time.monotonic()
+        record = {
+            "ts": self._now(),
+            "started": self._started,
+            "pid": os.getpid(),
+            "rss_bytes": rss_bytes(),
+            **facts,
+        }
+        await asyncio.to_thread(self._write, record)
+
+    def _write(self, record: dict[str, Any]) -> None:
+        try:
+            self._files.make_directory(self._path.parent)
+            self._files.replace(self._path, json.dumps(record, allow_nan=False).encode() + b"\n")
+        except SkymemError:
+            return  # its age tells readers; requests go on
+
+
+def rss_bytes() -> int:
+    """Memory of this process that is in RAM."""
+    with open("/proc/self/statm", "rb") as stream:
+        return int(stream.read().split()[1]) * resource.getpagesize()
