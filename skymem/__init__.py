@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skymem.app import Home
+    from skymem.recall.request import Request
     from skymem.recall.result import Recall
 
 __all__ = ["AgentMemory", "open_memory", "recall_similar", "remember_short", "run_once"]
@@ -67,7 +68,7 @@ class AgentMemory:
         self._home.remember(self.agent, [line.raw])
         return line.id
 
-    def recall(
+    def recall(  # noqa: PLR0913  (all but the first are filters by name)
         self,
         query: str,
         *,
@@ -87,47 +88,42 @@ class AgentMemory:
             query: what to look for, in your own words.
             limit: how many, at most.
             mode: `auto` and `hybrid` weigh words and meaning, and do without meaning where there is
-                no engine; `deterministic` asks for words, recency and importance alone, `semantic`
-                for meaning alone.
-            tier: only `short`, `long` or `archive`, one or several of them.
+                no engine; `deterministic` or `semantic` asks for one of them alone.
+            tier: only `short`, `long` or `archive`, or any of several.
             kind: only this sort of thing.
             tags: only with any of these labels.
-            meta: only with all of this metadata; values are compared as text.
+            meta: only with all of this metadata, compared as text.
             since: not older, epoch seconds or an aware datetime.
             recency_bias: share of recency against words, 0 to 1.
             semantic_weight: share of meaning against the rest, 0 to 1.
 
         Returns:
-            A list of results, each with `id`, `tier`, `content`, `score`, `parts`, `ts`, `tags`,
-            `kind`, and `record_type` and `payload` where it is a structured record. The list's
-            `mode` says what answered, its `degraded` what did not work as it should.
+            A list of `skymem.recall.result.Recalled`, whose `mode` says what answered, and `degraded` what did not work.
 
         Raises:
-            UsageError: a value is outside its range.
-            NotAllowedError: only the home's owner may read it.
+            UsageError, NotAllowedError, DiskError.
             EngineUnavailableError: mode `semantic` without an engine.
-            DiskError: the lines can't be read.
         """
+        from skymem.recall import request
+
+        filters = request.filters_of(
+            tiers=(tier,) if isinstance(tier, str) else tier,
+            kind=kind,
+            tags=(tags,) if isinstance(tags, str) else tags,
+            meta=[(key, request.spelled(value)) for key, value in (meta or {}).items()],
+            since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
+        )
+        return self._recall(
+            request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
+        )
+
+    def _recall(self, asked: "Request") -> "Recall":
         from skymem.errors import NotAllowedError
-        from skymem.recall import request, search
+        from skymem.recall.search import recall
 
         if not self._home.owned:
             raise NotAllowedError("only the home's owner may recall; its group may remember")
-        asked = request.ask(
-            query,
-            limit=limit,
-            mode=mode,
-            recency_bias=recency_bias,
-            semantic_weight=semantic_weight,
-            filters=request.filters_of(
-                tiers=(tier,) if isinstance(tier, str) else tier,
-                kind=kind,
-                tags=(tags,) if isinstance(tags, str) else tags,
-                meta=[(key, request.spelled(value)) for key, value in (meta or {}).items()],
-                since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
-            ),
-        )
-        return search.recall(self._home.workplace(), self.agent, asked, self._home.engine)
+        return recall(self._home.workplace(), self.agent, asked, self._home.engine)
 
 
 def _seconds(moment: float | datetime, field: str = "ts") -> float:
@@ -165,19 +161,23 @@ def remember_short(content: str, tags: Sequence[str] = (), importance: float | N
 def recall_similar(query: str, top_k: int = 5) -> list[str]:
     """Find the memories nearest to a text in meaning; returns their texts, best first (row P8).
 
-    Where the engine can't be had it finds by words; nobody else's memories are looked at.
+    Those that are not indexed follow, by words: all of them where the engine can't be had.
 
     Raises:
         HomeNotFoundError, NotAllowedError, ConfigurationError, UsageError.
     """
-    from skymem.errors import BusyError, EngineUnavailableError
+    from skymem.errors import BusyError, DiskError, EngineUnavailableError
 
     memory = open_memory()
     try:
-        found = memory.recall(query, limit=top_k, mode="semantic")
-    except (BusyError, EngineUnavailableError):
-        found = memory.recall(query, limit=top_k, mode="deterministic")
-    return [one.content for one in found]
+        found = list(memory.recall(query, limit=top_k, mode="semantic"))
+    except (BusyError, DiskError, EngineUnavailableError):
+        found = []
+    if len(found) < top_k:  # what is not indexed yet is found by its words
+        met = {one.id for one in found}
+        by_words = memory.recall(query, limit=top_k, mode="deterministic")
+        found += [one for one in by_words if one.id not in met]
+    return [one.content for one in found[:top_k]]
 
 
 def run_once() -> dict[str, Any]:

@@ -19,37 +19,40 @@ if TYPE_CHECKING:  # other verbs must not pay for it
 NO_TERMINAL_COLUMNS = 0
 
 
+Limit = Annotated[int, typer.Option(help="How many, at most.")]
+Mode = Annotated[str, typer.Option(metavar="MODE", help="auto, hybrid, deterministic or semantic.")]
+Tiers = Annotated[
+    list[str] | None,
+    typer.Option("--tier", metavar="TIER", help="Only short, long or archive; repeat it."),
+]
+Kind = Annotated[str | None, typer.Option(help="Only this sort of thing.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only with this label; repeated: with any.")
+]
+Meta = Annotated[
+    list[str] | None,
+    typer.Option("--meta", metavar="KEY=VALUE", help="Only with this metadata; repeat it."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Not older: ISO 8601, epoch seconds, or an age: 7d, 12h."),
+]
+Bias = Annotated[float, typer.Option(help="Share of recency against words, 0 to 1.")]
+Weight = Annotated[float, typer.Option(help="Share of meaning against the rest, 0 to 1.")]
+
+
 def recall(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
-    limit: Annotated[int, typer.Option(help="How many, at most.")] = LIMIT,
-    mode: Annotated[
-        str, typer.Option(metavar="MODE", help="auto, hybrid, deterministic or semantic.")
-    ] = "auto",
-    tier: Annotated[
-        list[str] | None,
-        typer.Option("--tier", metavar="TIER", help="Only short, long or archive; repeat it."),
-    ] = None,
-    kind: Annotated[str | None, typer.Option(help="Only this sort of thing.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only with this label; repeated: with any.")
-    ] = None,
-    meta: Annotated[
-        list[str] | None,
-        typer.Option("--meta", metavar="KEY=VALUE", help="Only with this metadata; repeat it."),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Not older: ISO 8601, epoch seconds, or an age: 7d, 12h."
-        ),
-    ] = None,
-    recency_bias: Annotated[
-        float, typer.Option(help="Share of recency against words, 0 to 1.")
-    ] = RECENCY_BIAS,
-    semantic_weight: Annotated[
-        float, typer.Option(help="Share of meaning against words and recency, 0 to 1.")
-    ] = SEMANTIC_WEIGHT,
+    limit: Limit = LIMIT,
+    mode: Mode = "auto",
+    tier: Tiers = None,
+    kind: Kind = None,
+    tag: Tags = None,
+    meta: Meta = None,
+    since: Since = None,
+    recency_bias: Bias = RECENCY_BIAS,
+    semantic_weight: Weight = SEMANTIC_WEIGHT,
     as_json: Json = False,
 ) -> None:
     """Find memories of every tier by words and meaning, best first; without an engine by words.
@@ -59,21 +62,15 @@ def recall(
     from skymem.app import now
     from skymem.recall import request, search
 
-    spoken = globals_of(context)
-    asked = request.ask(
-        query,
-        limit=limit,
-        mode=mode,
-        recency_bias=recency_bias,
-        semantic_weight=semantic_weight,
-        filters=request.filters_of(
-            tiers=tier or (),
-            kind=kind,
-            tags=tag or (),
-            meta=[_pair(one) for one in meta or ()],
-            since_us=None if since is None else request.since(since, now()),
-        ),
+    filters = request.filters_of(
+        tiers=tier or (),
+        kind=kind,
+        tags=tag or (),
+        meta=[_pair(one) for one in meta or ()],
+        since_us=None if since is None else request.since(since, now()),
     )
+    asked = request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
+    spoken = globals_of(context)
     home = spoken.open()
     (agent,) = home.agents(spoken.bound_agent())
     found = search.recall(home.workplace(), agent, asked, home.engine)

@@ -71,11 +71,11 @@ class Request:
 
 def ask(
     query: str,
-    *,
     limit: int = LIMIT,
     mode: str = "auto",
     recency_bias: float = RECENCY_BIAS,
     semantic_weight: float = SEMANTIC_WEIGHT,
+    *,
     filters: Filters = Filters(),
 ) -> Request:
     """Check what was asked.
