@@ -29,6 +29,13 @@ CHANGE_SECONDS: Final = 300.0
 """Default deadline of a change: encoding a batch of long texts beside other work takes a while."""
 
 PAUSE_SECONDS: Final = (0.01, 0.05)
+"""Between two looks whether the engine takes a connection: at first, and in the end."""
+
+DEATHS_MAX: Final = 5
+"""Engines that may die before they greet, in one call."""
+
+TEXT_CHARACTERS_MAX: Final = 2_000_000
+"""Of a text, and of all texts of one request: what a frame holds however they are spelt."""
 
 
 class Engine:
@@ -74,8 +81,17 @@ class Engine:
         deadline_seconds: float = CHANGE_SECONDS,
     ) -> dict[str, Any]:
         """Embed and keep items; `embedded`, `cached`, `done`, `epoch`. Durable on return."""
-        arguments = {"agent": agent, "collection": collection, "items": [[*each] for each in items]}
-        return self._call("put", arguments, deadline_seconds)
+        deadline = time.monotonic() + deadline_seconds
+        results = []
+        for part in parts_of(items):
+            arguments = {"agent": agent, "collection": collection, "items": part}
+            results.append(self._call("put", arguments, deadline - time.monotonic()))
+        return {
+            **results[-1],
+            "embedded": sum(each["embedded"] for each in results),
+            "cached": sum(each["cached"] for each in results),
+            "done": [done for each in results for done in each["done"]],
+        }
 
     def drop(
         self, agent: str, ids: Sequence[str], *, deadline_seconds: float = CHANGE_SECONDS
@@ -144,12 +160,19 @@ class Engine:
 
     def leave(self, *, deadline_seconds: float = ASK_SECONDS) -> None:
         """Ask a running engine to leave once what it has in hand is done; does not wait for it."""
-        deadline = time.monotonic() + deadline_seconds
+        self._forget_what_a_parent_had()
         with self._lock:
             self._hang_up()
             dialogue = self._dial()
-            if dialogue is not None:
-                self._send_away(dialogue, deadline)
+            if dialogue is None:
+                return
+            try:
+                frame = pack({"id": "leave", "op": "leave"})
+                dialogue.ask(frame, time.monotonic() + deadline_seconds)
+            except (GoodbyeError, LostError):
+                return  # it leaves already
+            finally:
+                dialogue.close()
 
     def running(self) -> bool:
         """Whether an engine answers now."""
@@ -161,6 +184,7 @@ class Engine:
 
     def close(self) -> None:
         """Close the connection; the next call makes a new one."""
+        self._forget_what_a_parent_had()
         with self._lock:
             self._hang_up()
 
@@ -169,6 +193,7 @@ class Engine:
     def _call(
         self, name: str, arguments: dict[str, Any], deadline_seconds: float
     ) -> dict[str, Any]:
+        self._forget_what_a_parent_had()
         deadline = time.monotonic() + deadline_seconds
         request_id = os.urandom(12).hex()
         if not self._lock.acquire(timeout=max(0.0, deadline_seconds)):
@@ -207,62 +232,71 @@ class Engine:
 
     def _connected(self, deadline: float) -> Dialogue:
         """The kept connection, or a new one to an engine of our release and settings."""
-        self._forget_what_a_parent_had()
         if self._dialogue is not None:
             return self._dialogue
         pause, longest = PAUSE_SECONDS
+        deaths = 0
         while True:
             dialogue = self._dial()
-            if dialogue is not None and self._greeted(dialogue, deadline):
-                self._dialogue = dialogue
-                return dialogue
+            try:
+                if dialogue is not None and self._greeted(dialogue, deadline):
+                    self._dialogue = dialogue
+                    return dialogue
+            except LostError as error:
+                deaths += 1
+                if deaths > DEATHS_MAX:
+                    raise EngineUnavailableError("it dies as soon as it is asked") from error
             if not self._start:
                 raise EngineUnavailableError("it is not running")
             if self._launcher.lock_is_free():
                 self._launcher.ensure(deadline)
                 continue
-            if name := self._stop():
-                raise InterruptedRunError(name)
-            if time.monotonic() >= deadline:
-                raise EngineUnavailableError("it is there, but takes no call")
-            time.sleep(pause)
+            self._launcher.sleep(pause, deadline)
             pause = min(pause * 1.5, longest)
 
     def _greeted(self, dialogue: Dialogue, deadline: float) -> bool:
         """Exchange greetings; False where this engine goes, or was asked to, for a new one.
 
         Raises:
-            EngineUnavailableError: the engine is of a newer release than this process.
+            LostError: it died, or closed in our face.
+            EngineUnavailableError: it is of a newer release than this process, or may not be
+                replaced by it.
         """
         ours = Greeting(PROTOCOL, self._own_version(), self._settings_key)
+        fits = False
         try:
-            theirs = Greeting.read(dialogue.ask(ours.frame(), deadline))
-        except (GoodbyeError, LostError):
-            dialogue.close()
-            return False
-        except FrameError:
-            theirs = Greeting(0, "", "")  # something older than greetings
-        except (EngineUnavailableError, InterruptedRunError):
-            dialogue.close()
-            raise
-        if theirs.age() > ours.age():
-            dialogue.close()
+            theirs = self._greeting_of(dialogue, ours, deadline)
+            fits = theirs.age() == ours.age() and (
+                theirs.settings == ours.settings or theirs.current
+            )
+            if not fits:
+                self._check_replaceable(theirs, ours)
+                dialogue.ask(pack({"id": "leave", "op": "leave"}), deadline)
+        except GoodbyeError:
+            fits = False
+        finally:
+            if not fits:
+                dialogue.close()
+        return fits
+
+    def _greeting_of(self, dialogue: Dialogue, ours: Greeting, deadline: float) -> Greeting:
+        frame = dialogue.ask(ours.frame(), deadline)
+        raise_error(frame)
+        try:
+            return Greeting.read(frame)
+        except FrameError as error:
             raise EngineUnavailableError(
-                f"it is of release {theirs.version} and this process of {ours.version}: "
+                f"what answers on its socket is no engine: {error}"
+            ) from error
+
+    def _check_replaceable(self, theirs: Greeting, ours: Greeting) -> None:
+        if theirs.age() > ours.age():
+            raise EngineUnavailableError(
+                f"it is of release {theirs.version}, this process still of {ours.version}: "
                 "restart this process"
             )
-        if theirs.age() == ours.age() and (theirs.settings == ours.settings or theirs.current):
-            return True
-        self._send_away(dialogue, deadline)
-        return False
-
-    def _send_away(self, dialogue: Dialogue, deadline: float) -> None:
-        try:
-            dialogue.ask(pack({"id": "leave", "op": "leave"}), deadline)
-        except (GoodbyeError, LostError, FrameError):
-            return  # it leaves already
-        finally:
-            dialogue.close()
+        if not self._start:
+            raise EngineUnavailableError("one of other release or settings is running")
 
     def _dial(self) -> Dialogue | None:
         if not self._paths.run.is_dir():
@@ -275,15 +309,15 @@ class Engine:
         return dialogue
 
     def _hang_up(self) -> None:
-        self._forget_what_a_parent_had()
         if self._dialogue is not None:
             self._dialogue.close()
             self._dialogue = None
 
     def _forget_what_a_parent_had(self) -> None:
-        """After a fork: the parent's connection would give each the other's answers."""
+        """After a fork: on the parent's connection each would get the other's answers."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
+            self._lock = threading.Lock()  # a thread that is not here may have held it
             if self._dialogue is not None:
                 self._dialogue.close()  # our copy of the descriptor alone
                 self._dialogue = None
@@ -294,3 +328,22 @@ class Engine:
 
             self._version = version("skymem")
         return self._version
+
+
+def parts_of(items: Sequence[Item]) -> list[list[list[str]]]:
+    """Split items into requests that fit a frame; of an endless text beginning and end are kept.
+
+    The engine reads no more of it than that anyway (hazard E5); its digest tells it as a whole.
+    """
+    parts: list[list[list[str]]] = [[]]
+    characters = 0
+    for memory_id, digest, text in items:
+        kept = text
+        if len(text) > TEXT_CHARACTERS_MAX:
+            kept = text[: TEXT_CHARACTERS_MAX * 3 // 4] + text[-(TEXT_CHARACTERS_MAX // 4) :]
+        characters += len(kept)
+        if characters > TEXT_CHARACTERS_MAX and parts[-1]:
+            parts.append([])
+            characters = len(kept)
+        parts[-1].append([memory_id, digest, kept])
+    return parts

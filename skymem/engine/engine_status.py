@@ -5,18 +5,22 @@ last one there, whose `ts` tells its age.
 """
 
 import asyncio
+import fcntl
 import json
 import os
 import resource
+import stat
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from skymem.engine.settings import LOG_BYTES_MAX
 from skymem.errors import SkymemError
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 
 EVERY_SECONDS: Final = 1.0
+STDERR: Final = 2
 
 
 class EngineStatus:
@@ -48,6 +52,8 @@ class EngineStatus:
 
     def _write(self, record: dict[str, Any]) -> None:
         try:
+            if not self._path.parent.parent.is_dir():
+                return  # a home that was removed is not made again
             self._files.make_directory(self._path.parent)
             self._files.replace(self._path, json.dumps(record, allow_nan=False).encode() + b"\n")
         except SkymemError:
@@ -58,3 +64,11 @@ def rss_bytes() -> int:
     """Memory of this process that is in RAM."""
     with open("/proc/self/statm", "rb") as stream:
         return int(stream.read().split()[1]) * resource.getpagesize()
+
+
+def keep_log_short() -> None:
+    """Begin stderr anew when it has grown: a log must not fill the disk it complains of."""
+    status = os.fstat(STDERR)
+    appends = fcntl.fcntl(STDERR, fcntl.F_GETFL) & os.O_APPEND
+    if stat.S_ISREG(status.st_mode) and appends and status.st_size > LOG_BYTES_MAX:
+        os.ftruncate(STDERR, 0)

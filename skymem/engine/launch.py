@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from skymem.engine.settings import clean_environment
+from skymem.engine.settings import LOG_BYTES_MAX, clean_environment
 from skymem.engine.socket_file import dial
 from skymem.errors import BusyError, EngineUnavailableError, HomeNotFoundError, InterruptedRunError
 from skymem.stores.files import Files, disk_errors
@@ -24,7 +24,6 @@ COMMAND: Final = (sys.executable, "-P", "-m", "skymem.engine")
 """`-P`: where the caller happens to stand must not decide what is imported."""
 
 START_SECONDS: Final = 15.0
-LOG_BYTES_MAX: Final = 1024 * 1024
 QUOTED_MAX: Final = 300
 TICK_SECONDS: Final = 0.01
 
@@ -69,6 +68,20 @@ class Launcher:
                     self._start(min(deadline, time.monotonic() + START_SECONDS))
         except BusyError as error:
             raise EngineUnavailableError("another process is still starting it") from error
+
+    def sleep(self, seconds: float, deadline: float) -> None:
+        """Wait a little for an engine that has the home and takes no connection yet, or any more.
+
+        Raises:
+            EngineUnavailableError: the deadline has come.
+            InterruptedRunError: a signal came.
+        """
+        if name := self._stop():
+            raise InterruptedRunError(name)
+        if time.monotonic() >= deadline:
+            holder = holder_of(self._paths.engine_lock) or "nobody"
+            raise EngineUnavailableError(f"{holder} has the home, but takes no call")
+        time.sleep(seconds)
 
     def _answers(self) -> bool:
         connection = dial(self._paths.engine_socket)

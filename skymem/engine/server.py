@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from skymem.engine.backlog import Answer, Backlog, Remembered, Request
 from skymem.engine.connections import FRAME_SECONDS, Connections
-from skymem.engine.engine_status import EngineStatus
+from skymem.engine.engine_status import EngineStatus, keep_log_short
 from skymem.engine.operations import OPERATIONS, Index, read_arguments
 from skymem.engine.socket_file import listen
 from skymem.engine.wire import GOODBYE, PROTOCOL, Greeting, error_frame, pack, settings_key
@@ -112,8 +112,7 @@ class Server:
         self._unlink()
         await asyncio.sleep(0.01)  # what connected before the name went is still taken
         server.close()
-        await self._finish()
-        return 0
+        return await self._finish()
 
     # -- what connections ask -------------------------------------------------------------------
 
@@ -198,6 +197,7 @@ class Server:
         tick = min(1.0, max(0.02, self._idle_seconds() / 4))
         while not self._leaving.is_set():
             self._look_after_worker()
+            keep_log_short()
             await self._status.tell(self._facts())
             if _names(self._paths) != self._names:
                 self._leave("its files are gone")
@@ -234,7 +234,7 @@ class Server:
         self._why = self._why or why
         self._leaving.set()
 
-    async def _finish(self) -> None:
+    async def _finish(self) -> int:
         """Answer what is in hand, within the time there is, then close the index."""
         self._connections.say_goodbye()
         while self._connections.busy() and time.monotonic() < self._backlog_until:
@@ -242,9 +242,11 @@ class Server:
         for request in self._backlog.withdraw():
             request.finish(Answer(pack(GOODBYE), tried=False))
         await asyncio.sleep(0.01)
-        if not await asyncio.to_thread(self._worker.stop, self._limits.close):
+        closed = await asyncio.to_thread(self._worker.stop, self._limits.close)
+        if not closed:
             faulthandler.dump_traceback(all_threads=True)
         await self._status.tell({**self._facts(), "running": False, "left": self._why}, last=True)
+        return 0 if closed else STUCK
 
     def _unlink(self) -> None:
         if _names(self._paths)[0] == self._names[0]:  # the name is ours as long as the lock is

@@ -8,6 +8,9 @@ from typing import Final
 from skymem.model.rules import EngineRules
 from skymem.stores.home import HomePaths
 
+LOG_BYTES_MAX: Final = 1024 * 1024
+"""Of the engine's log; beyond it, the log begins anew."""
+
 _KEPT: Final = frozenset(
     {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_CACHE_HOME", "VIRTUAL_ENV"}
 )

@@ -39,7 +39,7 @@ class EngineHome:
 
     paths: HomePaths
     command: tuple[str, ...] = STAND_IN
-    rules: EngineRules = EngineRules()
+    rules: EngineRules = field(default_factory=EngineRules)
     _clients: list[Engine] = field(default_factory=list)
 
     def say(self, **how: Any) -> None:

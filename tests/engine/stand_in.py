@@ -93,7 +93,8 @@ def serve(paths: HomePaths, ready: Callable[[], None]) -> int:
     with (paths.root / "started.txt").open("a") as stream:
         stream.write(f"{os.getpid()}\n")
     if said.get("broken_start"):
-        print("the start is broken on purpose", file=sys.stderr)
+        sys.stderr.write("the start is broken on purpose\n")
+        sys.stderr.flush()
         os._exit(3)
 
     def read_rules() -> EngineRules:
