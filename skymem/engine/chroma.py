@@ -1,0 +1,164 @@
+"""Chroma: the one module that speaks to it, for one generation of an agent's index.
+
+It is imported when first needed (0.7 s) and never asked to embed, to phone home, or to serve
+(hazards D8, D15, D16). Its own word counts for nothing: what it refuses is damage or a full disk,
+and what it answers is compared with the matrix by who asks.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from skymem.engine.items import COLLECTIONS
+from skymem.engine.vectors import IndexDamageError, Piece, Vectors
+from skymem.errors import DiskError
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
+    from chromadb.api.collection_configuration import CreateCollectionConfiguration
+    from chromadb.api.models.Collection import Collection
+
+BATCH_MAX: Final = 1000
+"""Rows in one call; Chroma itself takes 5,461 at most (hazard D9)."""
+
+SPACE: Final = "cosine"
+CONFIGURATION: Final["CreateCollectionConfiguration"] = {
+    "hnsw": {
+        "space": SPACE,
+        # Of 1,000 vectors among 100,000 random ones, one does not find itself at 200; text is
+        # kinder, and a text's own row is a candidate by its hash.
+        "ef_search": 200,
+        "ef_construction": 200,
+        "max_neighbors": 16,
+        "sync_threshold": 1000,  # at 40, two of 25 kills ruined the store
+    }
+}
+
+_FULL: Final = ("No space left", "database or disk is full", "os error 28", "(code: 13)")
+"""How a full disk sounds through Rust and SQLite."""
+
+
+def chroma_version() -> str:
+    """The installed version, without the cost of importing it."""
+    return metadata.version("chromadb")
+
+
+class ChromaIndex:
+    """One generation: a Chroma path with two collections. A `VectorIndex`."""
+
+    def __init__(self, path: Path, agent: str) -> None:
+        """Open the generation at `path`, its collections made where they are not there.
+
+        Raises:
+            IndexDamageError: it can't be opened.
+            DiskError: the disk is full.
+        """
+        self.path = path
+        with _translated(path):
+            self._client = _open(path)
+            try:
+                self._collections: dict[str, Collection] = {
+                    name: self._client.get_or_create_collection(
+                        f"{agent}_{name}", embedding_function=None, configuration=CONFIGURATION
+                    )
+                    for name in COLLECTIONS
+                }
+                self.batch = min(self._client.get_max_batch_size(), BATCH_MAX)
+            except BaseException:
+                self._client.close()
+                raise
+
+    def upsert(self, collection: str, pieces: Sequence[Piece], vectors: Vectors) -> None:
+        """Put pieces in, in the place of those of the same name."""
+        with _translated(self.path):
+            for start in range(0, len(pieces), self.batch):
+                part = pieces[start : start + self.batch]
+                self._collections[collection].upsert(
+                    ids=[piece.name for piece in part],
+                    embeddings=vectors[start : start + self.batch],
+                    metadatas=[{"d": piece.digest} for piece in part],
+                )
+
+    def delete(self, collection: str, names: Sequence[str]) -> None:
+        """Take pieces out; unknown names are passed over."""
+        with _translated(self.path):
+            for start in range(0, len(names), self.batch):
+                self._collections[collection].delete(ids=list(names[start : start + self.batch]))
+
+    def nearest(self, collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """Names and cosines of the pieces nearest to `vector`, roughly, best first."""
+        with _translated(self.path):
+            found = self._collections[collection].query(
+                query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"]
+            )
+            distances = found["distances"] or [[]]
+            names = found["ids"]
+            return [(name, 1.0 - far) for name, far in zip(names[0], distances[0], strict=True)]
+
+    def count(self, collection: str) -> int:
+        """How many pieces it says it holds: read from its SQLite file, so no proof of vectors."""
+        with _translated(self.path):
+            return self._collections[collection].count()
+
+    def names(self, collection: str, offset: int, limit: int) -> list[str]:
+        """Names of the pieces it holds, a page of them."""
+        with _translated(self.path):
+            found = self._collections[collection].get(
+                limit=min(limit, self.batch), offset=offset, include=[]
+            )
+            return list(found["ids"])
+
+    def vectors(self, collection: str, names: Sequence[str]) -> list[tuple[str, Vectors]]:
+        """Pieces with the vectors it holds of them: for the probe, which has no matrix."""
+        with _translated(self.path):
+            found = self._collections[collection].get(ids=list(names), include=["embeddings"])
+            held = found["embeddings"]
+            if held is None:
+                raise IndexDamageError("it has no vectors")
+            return list(zip(found["ids"], held, strict=True))
+
+    def close(self) -> None:
+        """Let its files go."""
+        self._collections = {}
+        with _translated(self.path):
+            self._client.close()
+
+
+def _open(path: Path) -> "Client":
+    os.environ["ANONYMIZED_TELEMETRY"] = "False"
+    import chromadb
+    from chromadb.config import Settings
+
+    made = chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))
+    return cast("Client", made)  # which says that it is a ClientAPI, and that has no close
+
+
+@contextlib.contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Tell a full disk and damage apart; whatever else Chroma says is damage.
+
+    A panic of its Rust half derives from BaseException, so that a handler of Exception misses it.
+    """
+    mask = os.umask(0o077)  # vectors can be turned back into words: they are for the owner alone
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, DiskError | IndexDamageError | MemoryError | ImportError):
+            raise
+        if _is_full(error):
+            raise DiskError(str(path), "no space left on the disk") from error
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise IndexDamageError(f"{type(error).__name__}: {error}"[:500]) from error
+        raise
+    finally:
+        os.umask(mask)
+
+
+def _is_full(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return True
+    return any(sign in str(error) for sign in _FULL)

@@ -1,0 +1,355 @@
+"""The index of a home: what the engine's process does for its clients, agent by agent.
+
+A put is durable when it returns, in matrix and register; Chroma gets it in `tend`. A query is
+answered from the matrix, through Chroma only where that is quicker, so that damage to either costs
+time and never an answer (promise 7, rows R7 and R14).
+"""
+
+import contextlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from skymem.engine import search
+from skymem.engine.agent import Agent, degraded, overview, search_agent, stats
+from skymem.engine.at_work import NAME, AtWork
+from skymem.engine.embedding import Embedder
+from skymem.engine.generations import Generations
+from skymem.engine.items import COLLECTIONS, Item, collection_code
+from skymem.engine.keeper import Keeper
+from skymem.engine.matrix import check_vectors
+from skymem.engine.register import RegisterDamageError
+from skymem.engine.room import index_bytes, limit_file_size, require_room
+from skymem.engine.store import Store, text_hash
+from skymem.engine.vectors import IndexDamageError, Vectors
+from skymem.errors import DiskError, EngineUnavailableError, UsageError
+from skymem.model.rules import EngineRules
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+
+OPEN_MAX: Final = 8
+"""Agents open at once: each has a Chroma client with its vectors in memory."""
+
+ATTEMPTS: Final = 3
+
+T = TypeVar("T")
+
+
+class HomeIndex:
+    """The vectors of all agents of a home. One thread, one process: the holder of `engine.lock`."""
+
+    def __init__(
+        self,
+        paths: HomePaths,
+        files: Files,
+        embedder: Embedder,
+        *,
+        rules: EngineRules,
+        now: Callable[[], float],
+        between: Callable[[], None],
+    ) -> None:
+        """Call `between` in the pauses of long work; it may ask this index back.
+
+        Raises:
+            DiskError: the home can't be written to.
+        """
+        self._paths = paths
+        self._files = files
+        self._embedder = embedder
+        self._rules = rules
+        self._now = now
+        self._between = between
+        self._open: OrderedDict[str, Agent] = OrderedDict()
+        self._in_use: list[str] = []
+        self._seen: dict[str, dict[str, Any]] = {}
+        self._visited: set[str] = set()
+        self._rows_max = 0
+        files.make_directory(paths.run)
+        self._at_work = AtWork(paths.run / NAME)
+        if left := self._at_work.left_behind:
+            with contextlib.suppress(DiskError):
+                self._generations(left.agent).note_crash(left.generation)
+
+    # -- agents ---------------------------------------------------------------------------------
+
+    def _generations(self, agent: str) -> Generations:
+        identity = self._embedder.identity
+        model = {
+            "key": identity.key,
+            "sha256": identity.sha256,
+            "dimension": identity.dimension,
+        }
+        return Generations(self._paths, agent, self._files, model)
+
+    def _agent(self, name: str) -> Agent:
+        """The agent, opened where it is not; another one leaves for it where too many are."""
+        found = self._open.get(name)
+        if found is not None and not found.store.is_there():
+            found.close()
+            del self._open[name]
+            found = None
+        if found is None:
+            found = self._open_agent(name)
+        self._open.move_to_end(name)
+        self._rows_max = max(self._rows_max, found.store.count)
+        return found
+
+    def _open_agent(self, name: str) -> Agent:
+        for other in list(self._open):
+            if len(self._open) >= OPEN_MAX and other not in self._in_use:
+                self._see(other)
+                self._open.pop(other).close()
+        identity = self._embedder.identity
+        directory = self._paths.embeddings / name / identity.key
+        store = Store(directory, identity.dimension, self._files)
+        keeper = Keeper(
+            name,
+            self._generations(name),
+            self._at_work,
+            now=self._now,
+            room_rows=lambda: self._rows_max,
+        )
+        keeper.problems.extend(store.problems)
+        self._open[name] = Agent(store, keeper)
+        self._visited.add(name)
+        return self._open[name]
+
+    def _with(self, name: str, work: Callable[[Agent], T]) -> T:
+        """Do something with an agent; where its register turns out damaged, again on a new one."""
+        self._in_use.append(name)
+        try:
+            for _ in range(ATTEMPTS):
+                agent = self._agent(name)
+                try:
+                    return work(agent)
+                except RegisterDamageError:
+                    agent.close()
+                    agent.store.set_aside_register()
+                    self._open.pop(name, None)
+        except RegisterDamageError as damage:
+            raise EngineUnavailableError(
+                f"the register of {name} can't be kept: {damage}"
+            ) from damage
+        finally:
+            self._in_use.remove(name)
+        raise EngineUnavailableError(f"the register of {name} is damaged again and again")
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def put(self, agent: str, collection: str, items: Sequence[Item]) -> dict[str, Any]:
+        """Index memories, durable when it returns; and each in this collection only.
+
+        Raises:
+            DiskError: no room; everything is as before.
+            EngineUnavailableError: the model is broken.
+        """
+        code = collection_code(collection)
+        last = {item.id: item for item in items}
+        pieces = {item.id: self._embedder.chunks(item.text) for item in last.values()}
+        texts = {text_hash(text): text for found in pieces.values() for text in found}
+        entries = [
+            (item.id, item.digest, [text_hash(text) for text in pieces[item.id]])
+            for item in last.values()
+        ]
+        encoded = self._encode_missing(agent, texts, len(entries))
+
+        def keep(found: Agent) -> str:
+            limit_file_size(self._rows_max + len(encoded), found.store.dimension)
+            found.store.put(encoded, entries, code)
+            return found.store.register.epoch
+
+        epoch = self._with(agent, keep)
+        return {
+            "embedded": len(encoded),
+            "cached": len(texts) - len(encoded),
+            "epoch": epoch,
+            "done": list(last),
+        }
+
+    def _encode_missing(
+        self, agent: str, texts: dict[bytes, str], entries: int
+    ) -> dict[bytes, Vectors]:
+        """Vectors of those texts that the cache has not; queries may be answered meanwhile."""
+        encoded: dict[bytes, Vectors] = {}
+
+        def missing(found: Agent) -> list[bytes]:
+            there = found.store.register.rows_of(list(texts))
+            left = [one for one in texts if one not in there and one not in encoded]
+            needed = found.store.bytes_of(len(left) + len(encoded), entries)
+            for place in (self._paths.rag, self._paths.embeddings):
+                require_room(place, needed)
+            return left
+
+        # Again, as what `between` does may find the cache damaged and lose rows.
+        while left := self._with(agent, missing):
+            vectors = self._embedder.encode([texts[one] for one in left], self._between)
+            encoded.update(zip(left, vectors, strict=True))
+        return encoded
+
+    def drop(self, agent: str, ids: Sequence[str]) -> dict[str, Any]:
+        """Take memories out of the index."""
+        return {"dropped": self._with(agent, lambda found: found.store.drop(ids))}
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def missing(
+        self, agent: str, collection: str, items: Sequence[tuple[str, str]]
+    ) -> dict[str, Any]:
+        """Tell which memories (id, digest) are not indexed there as they are now."""
+        code = collection_code(collection)
+
+        def ask(found: Agent) -> dict[str, Any]:
+            known = found.store.register.known(code, [memory_id for memory_id, _ in items])
+            left = [one for one, digest in items if known.get(one) != digest]
+            return {"missing": left, "epoch": found.store.register.epoch}
+
+        return self._with(agent, ask)
+
+    def ids(self, agent: str, collection: str, after: str, limit: int) -> dict[str, Any]:
+        """A page of the ids that are indexed, in order."""
+        code = collection_code(collection)
+        if limit < 1:
+            raise UsageError(f"limit: {limit} is not 1 or more")
+
+        def ask(found: Agent) -> dict[str, Any]:
+            register = found.store.register
+            return {"ids": register.page(code, after, limit), "epoch": register.epoch}
+
+        return self._with(agent, ask)
+
+    def query(
+        self,
+        agent: str,
+        text: str,
+        limit: int,
+        collections: Sequence[str] = COLLECTIONS,
+        also: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Find the memories nearest to `text`, best first, and compare it with those of `also`.
+
+        Raises:
+            UsageError: no such collection, or a limit below 1.
+        """
+        if limit < 1:
+            raise UsageError(f"limit: {limit} is not 1 or more")
+        for name in collections:
+            collection_code(name)
+        pieces = self._embedder.chunks(text)
+        asked = {text_hash(piece): piece for piece in pieces}
+
+        def answer(found: Agent) -> dict[str, Any]:
+            store = found.store
+            counts = dict(zip(COLLECTIONS, store.register.counts(), strict=True))
+            hits: search.Hits = []
+            compared: dict[str, float] = {}
+            if asked and store.count:
+                vectors = self._vectors(store, asked)
+                query = search.Query(vectors, list(asked), limit, tuple(dict.fromkeys(collections)))
+                hits = search_agent(found, query)
+                compared = search.compared(store, query, also)
+            return {
+                "hits": [list(hit) for hit in hits],
+                "also": compared,
+                "degraded": degraded(found),
+                "epoch": store.register.epoch,
+                "indexed": sum(counts[name] for name in set(collections)),
+            }
+
+        return self._with(agent, answer)
+
+    def _vectors(self, store: Store, asked: dict[bytes, str]) -> Vectors:
+        """The vectors of a query's pieces, from the cache where it has them."""
+        rows = store.register.rows_of(list(asked))
+        left = [one for one in asked if one not in rows]
+        encoded: dict[bytes, Vectors] = {}
+        if left:
+            found = self._embedder.encode([asked[one] for one in left])
+            check_vectors(found, store.dimension)
+            encoded = dict(zip(left, found, strict=True))
+        known = dict(zip(rows, store.vectors(list(rows.values())), strict=True))
+        return np.stack([known[one] if one in known else encoded[one] for one in asked])
+
+    # -- care -----------------------------------------------------------------------------------
+
+    def rebuild(self, agent: str) -> dict[str, Any]:
+        """Begin a new generation from the cache; `tend` fills it, and encodes nothing.
+
+        Raises:
+            DiskError: no room for a second one.
+        """
+
+        def renew(found: Agent) -> dict[str, Any]:
+            try:
+                found.keeper.renew(found.store)
+            except IndexDamageError as damage:
+                found.keeper.damaged(str(damage))
+            return {
+                "generation": found.keeper.name,
+                "pieces": sum(found.store.register.piece_counts()),
+            }
+
+        return self._with(agent, renew)
+
+    def tend(self) -> bool:
+        """One slice of what there is to do between requests; True while there is more."""
+        for name in list(self._open) + self._unvisited()[:1]:
+            try:
+                if self._with(name, self._tend_agent):
+                    return True
+            except (DiskError, EngineUnavailableError) as error:
+                self._visited.add(name)
+                self._seen.setdefault(name, {})["problems"] = [str(error)]
+        return bool(self._unvisited())
+
+    def _tend_agent(self, found: Agent) -> bool:
+        if found.keeper.step(found.store):
+            return True
+        if found.keeper.is_waiting:
+            return False
+        return found.compact(self._paths)
+
+    def _unvisited(self) -> list[str]:
+        """Agents with a register of this model that this process has not looked at."""
+        key = self._embedder.identity.key
+        try:
+            names = sorted(os.listdir(self._paths.embeddings))
+        except FileNotFoundError:
+            return []
+        return [
+            name
+            for name in names
+            if name not in self._visited and (self._paths.embeddings / name / key).is_dir()
+        ]
+
+    def stats(self, agent: str, sample: int) -> dict[str, Any]:
+        """Compare register and Chroma piece by piece, and have `sample` pieces find themselves."""
+        return self._with(agent, lambda found: stats(found, sample, self._bytes(agent)))
+
+    def _bytes(self, agent: str) -> int:
+        return index_bytes(self._paths, agent)
+
+    def overview(self) -> dict[str, Any]:
+        """What there is, for the status: by agent, of those this process has looked at."""
+        for name in list(self._open):
+            self._see(name)
+        identity = self._embedder.identity
+        return {
+            "model": identity.key,
+            "dimension": identity.dimension,
+            "agents": {name: dict(seen) for name, seen in sorted(self._seen.items())},
+        }
+
+    def _see(self, name: str) -> None:
+        found = self._open[name]
+        with contextlib.suppress(RegisterDamageError, DiskError):
+            self._seen[name] = {**overview(found), "bytes": self._bytes(name)}
+
+    def close(self) -> None:
+        """Close every agent's files; what was put stays."""
+        for found in self._open.values():
+            found.close()
+        self._open.clear()
+        self._at_work.close()

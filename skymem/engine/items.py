@@ -1,0 +1,43 @@
+"""What goes into the index and how its pieces are named: shared by the engine and its clients.
+
+Imports nothing but the standard library, so that a client costs nothing (house test of imports).
+"""
+
+from typing import Final, NamedTuple
+
+from skymem.errors import UsageError
+
+COLLECTIONS: Final = ("memory", "recent")
+"""Long-term; short-term with archives. In Chroma they are `<agent>_memory`, `<agent>_recent`."""
+
+
+class Item(NamedTuple):
+    """One memory to be found again."""
+
+    id: str
+    digest: str
+    """Of what the memory says: another digest under the same id replaces it (hazard D10)."""
+
+    text: str
+
+
+def collection_code(name: str) -> int:
+    """The number the register knows a collection by.
+
+    Raises:
+        UsageError: there is no such collection.
+    """
+    if name not in COLLECTIONS:
+        raise UsageError(f"no collection {name!r}; there are {' and '.join(COLLECTIONS)}")
+    return COLLECTIONS.index(name) + 1
+
+
+def piece_name(memory_id: str, number: int) -> str:
+    """Name a memory's piece in Chroma; two pieces never share a name, whatever the id holds."""
+    return f"{memory_id}#{number}"
+
+
+def piece_of(name: str) -> tuple[str, int]:
+    """Tell whose piece it is, and which: the reverse of `piece_name`."""
+    memory_id, _, number = name.rpartition("#")
+    return memory_id, int(number)

@@ -1,0 +1,133 @@
+"""The matrix: every vector ever encoded for an agent, in one file of float32 rows (row R7).
+
+Rows are written where the register's last row ends, so that what a kill left behind is overwritten
+and never shifts what comes after. A row's checksum is in the register and compared when the matrix
+is opened: a row cut off, zeroed or swapped is found before it is searched.
+"""
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skymem.engine.vectors import Vectors
+from skymem.errors import EngineUnavailableError
+from skymem.stores.files import Files, disk_errors
+
+BLOCK_BYTES: Final = 4 * 1024 * 1024
+"""Read at once in a scan: little enough to stay in the processor's cache, enough to be quick."""
+
+NORM_TOLERANCE: Final = 1e-3
+RESIDENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Mapped pages that may stay in memory after a scan; beyond, they are given back."""
+
+
+class Matrix:
+    """Rows of `dimension` numbers in one file. One process writes it."""
+
+    def __init__(self, path: Path, dimension: int, files: Files) -> None:
+        """Open `path`, made empty where it is not there.
+
+        Raises:
+            DiskError: the disk refuses.
+        """
+        self.path = path
+        self.dimension = dimension
+        self.stride = 4 * dimension
+        self._files = files
+        self._view: Vectors = np.empty((0, dimension), np.float32)
+        self._map: mmap.mmap | None = None
+        with disk_errors(path):
+            known = path.exists()
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._fd = os.open(path, flags, files.modes.file)
+            if not known:
+                files.fsync_directory(path.parent)
+            self.identity = file_identity(self._fd)
+
+    @property
+    def on_disk(self) -> int:
+        """Whole rows the file has room for."""
+        return os.fstat(self._fd).st_size // self.stride
+
+    def write(self, start: int, vectors: Vectors) -> None:
+        """Put `vectors` at row `start`; on disk when it returns.
+
+        Raises:
+            DiskError: no room; rows before `start` read as before.
+            EngineUnavailableError: the vectors are no unit vectors: the model is broken.
+        """
+        check_vectors(vectors, self.dimension)
+        with disk_errors(self.path):
+            view = memoryview(np.ascontiguousarray(vectors, np.float32).data).cast("B")
+            offset = start * self.stride
+            while view:
+                written = os.pwrite(self._fd, view, offset)
+                offset += written
+                view = view[written:]
+            self._files.fsync(self._fd)
+
+    def rows(self, count: int) -> Vectors:
+        """The first `count` rows, mapped from the file, not to be written to."""
+        if len(self._view) < count:
+            with disk_errors(self.path):
+                size = os.fstat(self._fd).st_size // self.stride * self.stride
+                self._map = mmap.mmap(self._fd, size, prot=mmap.PROT_READ)
+            self._view = np.frombuffer(self._map, np.float32).reshape(-1, self.dimension)
+        return self._view[:count]
+
+    def blocks(self, count: int) -> Iterator[tuple[int, Vectors]]:
+        """The first `count` rows in blocks, each with where it starts; given back afterwards."""
+        rows = self.rows(count)
+        step = max(1, BLOCK_BYTES // self.stride)
+        for start in range(0, count, step):
+            yield start, rows[start : start + step]
+        self.release(count)
+
+    def release(self, count: int) -> None:
+        """Give pages back to the kernel, which keeps them cached, so that memory stays flat."""
+        if self._map is not None and count * self.stride > RESIDENT_BYTES_MAX:
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+    def checksums(self, count: int) -> NDArray[np.uint64]:
+        """A checksum of each of the first `count` rows."""
+        found = [checksums(block) for _, block in self.blocks(count)]
+        return np.concatenate(found) if found else np.empty(0, np.uint64)
+
+    def close(self) -> None:
+        """Let the file go; the map goes with the last array that looks into it."""
+        self._view = np.empty((0, self.dimension), np.float32)
+        self._map = None
+        os.close(self._fd)
+
+
+def file_identity(file: int | Path) -> tuple[int, int]:
+    """Device and inode: the same while the file was not taken away or replaced."""
+    status = os.stat(file)
+    return status.st_dev, status.st_ino
+
+
+def check_vectors(vectors: Vectors, dimension: int) -> None:
+    """Refuse anything but rows of finite numbers of length 1.
+
+    Raises:
+        EngineUnavailableError: the model gave something else.
+    """
+    if vectors.ndim != 2 or vectors.shape[1] != dimension:
+        raise EngineUnavailableError(f"the model gave vectors of shape {vectors.shape}")
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if not bool(np.all(np.abs(norms - 1) <= NORM_TOLERANCE)):  # NaN fails it too
+        raise EngineUnavailableError("the model gave vectors that are not of length 1")
+
+
+def checksums(vectors: Vectors) -> NDArray[np.uint64]:
+    """A checksum of each row: of its bits, weighted by their place, below 2^63 for SQLite."""
+    bits = np.ascontiguousarray(vectors, np.float32).view(np.uint32)
+    weights = np.arange(1, bits.shape[1] + 1, dtype=np.uint32) * np.uint32(2654435761) | np.uint32(
+        1
+    )
+    return np.asarray((bits * weights).sum(axis=1, dtype=np.uint64))

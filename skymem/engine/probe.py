@@ -1,0 +1,69 @@
+"""Look at a generation in a process of its own: a damaged HNSW file kills who opens it (hazard D1).
+
+`python -m skymem.engine.probe PATH AGENT` ends with 0 where every collection answers and sampled
+vectors find themselves; anything else, a crash included, means damage.
+"""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from skymem.engine.chroma import ChromaIndex
+from skymem.engine.items import COLLECTIONS
+from skymem.engine.vectors import IndexDamageError
+
+SAMPLE: Final = 8
+COSINE_MIN: Final = 0.999
+TIMEOUT_SECONDS: Final = 60.0
+DAMAGED: Final = 20
+
+
+def start(path: Path, agent: str) -> subprocess.Popen[bytes]:
+    """Begin to look at the generation at `path`; who asks waits for its end."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "skymem.engine.probe", str(path), agent],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+    )
+
+
+def misses(path: Path, agent: str) -> int:
+    """How many of the sampled pieces do not find themselves.
+
+    Raises:
+        IndexDamageError: it does not even answer.
+        DiskError: the disk is full.
+    """
+    index = ChromaIndex(path, agent)
+    missed = 0
+    try:
+        for collection in COLLECTIONS:
+            count = index.count(collection)
+            steps = max(1, count // SAMPLE)
+            for offset in range(0, count, steps):
+                names = index.names(collection, offset, 1)
+                for _, vector in index.vectors(collection, names):
+                    found = index.nearest(collection, vector, 1)
+                    missed += not found or found[0][1] < COSINE_MIN
+    finally:
+        index.close()
+    return missed
+
+
+def main() -> int:
+    """Probe what the command line names."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it may well crash: that is what it is for
+    try:
+        missed = misses(Path(sys.argv[1]), sys.argv[2])
+    except IndexDamageError:
+        return DAMAGED
+    # Of a large store one in a thousand may miss itself: that is HNSW, not damage.
+    return DAMAGED if missed > 1 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
