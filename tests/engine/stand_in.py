@@ -5,6 +5,7 @@ The text of a query may be an order: `sleep 0.5`, `bug`, `die`.
 """
 
 import asyncio
+import errno
 import json
 import os
 import sys
@@ -87,6 +88,20 @@ class Remembering:
             stream.write(f"{os.getpid()}\n")
 
 
+class FullDisk(Files):
+    """A disk without room for another byte, which notes where one was to be written."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self._home = home
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        where = Path(os.readlink(f"/proc/self/fd/{fd}")).parent.name
+        with (self._home / "full.txt").open("a") as stream:
+            stream.write(f"{where}\n")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def serve(paths: HomePaths, ready: Callable[[], None]) -> int:
     """Serve the home with the stand-in."""
     said = json.loads((paths.root / "stand_in.json").read_text())
@@ -109,7 +124,7 @@ def serve(paths: HomePaths, ready: Callable[[], None]) -> int:
 
     setting = Setting(
         paths,
-        Files(),
+        FullDisk(paths.root) if said.get("full_disk") else Files(),
         read_rules(),
         said.get("version", "0.1.0"),
         read_rules=read_rules,
