@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from skymem.config.home_choice import HomeChoice, choose_home, data_directory
 from skymem.errors import (
     DiskError,
+    EngineUnavailableError,
     HomeNotFoundError,
     NotAllowedError,
     SkymemError,
-    StalePlanError,
     UnknownMemoryError,
     UsageError,
 )
@@ -32,7 +32,8 @@ from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.status import StatusFiles
 
 if TYPE_CHECKING:  # loaded when a job runs: reading the status must not cost it
-    from skymem.jobs.detail import Outcome
+    from skymem.engine.client import Engine
+    from skymem.jobs.detail import Ended
 
 PAUSE_SECONDS: Final = 0.005
 
@@ -50,6 +51,11 @@ def now() -> float:
 def agent_from_environment() -> str:
     """The agent a process is bound to when nobody names one."""
     return os.environ.get("SKYMEM_AGENT") or DEFAULT_AGENT
+
+
+def engine_allowed() -> bool:
+    """Whether this process may use the engine, and start it: `SKYMEM_ENGINE=off` says no."""
+    return os.environ.get("SKYMEM_ENGINE", "").lower() not in ("off", "0", "false", "no")
 
 
 def pause() -> None:
@@ -72,11 +78,39 @@ class Home:
     progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
     """Told what a long job is at: what, bytes read, bytes in all."""
 
+    tell: Callable[[str], None] = lambda _text: None
+    """Told how far a long job is that counts other things than bytes."""
+
     _ready: dict[str, Shelf] = field(default_factory=dict)
+    _engine: "Engine | None" = None
 
     def workplace(self) -> Workplace:
         """What a job works with."""
-        return Workplace(self.paths, self.files, self.rules, now, pause, self.stop, self.progress)
+        return Workplace(
+            self.paths,
+            self.files,
+            self.rules,
+            now,
+            pause,
+            self.stop,
+            self.progress,
+            self.tell,
+            self.engine if engine_allowed() else None,
+        )
+
+    def engine(self) -> "Engine":
+        """Connect to the engine, which is started by the first call.
+
+        Raises:
+            EngineUnavailableError: it is not to be used here.
+        """
+        from skymem.engine.client import Engine
+
+        if not engine_allowed():
+            raise EngineUnavailableError("SKYMEM_ENGINE=off keeps it from being used; unset that")
+        if self._engine is None:
+            self._engine = Engine(self.paths, self.files, self.rules.engine, stop=self.stop)
+        return self._engine
 
     def shelf(self, agent: str) -> Shelf:
         """The tiers of an agent whose name passed the gate."""
@@ -182,23 +216,31 @@ class Home:
         agent: str | None = None,
         dry_run: bool = False,
         plans: Mapping[tuple[str, str], Any] | None = None,
-    ) -> tuple[dict[str, Any], "list[Outcome]"]:
+        **options: Any,
+    ) -> tuple[dict[str, Any], "Sequence[Ended]"]:
         """Run a job and record its result, as the CLI, the schedule and the Python API do.
 
         Args:
-            job: `promote`, `rotate` or `memory_rotate_check`.
+            job: `promote`, `rotate`, `index` or `memory_rotate_check`.
             action: what the status file calls it; the job's own name when None.
             agent: one agent, or everyone.
             dry_run: plan only, record nothing.
             plans: saved plans to apply.
+            options: what only `index` takes: `only_if_owed`, `force` and `batch`.
 
         Returns:
             The job's detail (README, "What a run reports") and the outcomes behind it.
         """
-        from skymem.jobs import runner
-
         whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
-        detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
+        outcomes: Sequence[Ended]
+        if job == "index":
+            from skymem.jobs import index_run
+
+            detail, outcomes = index_run.run(self.workplace(), whom, dry_run=dry_run, **options)
+        else:
+            from skymem.jobs import runner
+
+            detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
             self.record(action or job, detail)
         return detail, outcomes
@@ -348,41 +390,6 @@ def default_file(name: str) -> bytes:
     return (Path(__file__).resolve().parent.parent / name).read_bytes()
 
 
-def save_plans(path: Path, outcomes: "Sequence[Outcome]", job: str) -> None:
-    """Save what a dry run decided; ids, places and numbers, never text (promise 6)."""
-    import json
-
-    plans = [plan.to_json() for outcome in outcomes for plan in outcome.plans]
-    document = {"skymem_plan": 1, "job": job, "made": now(), "plans": plans}
-    Files().replace(path, json.dumps(document).encode() + b"\n")
-
-
-def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Any]]:
-    """Read a saved plan: the job and its plans by (job, agent).
-
-    Raises:
-        StalePlanError: the file is not a plan of this version.
-        DiskError: it can't be read.
-    """
-    import json
-
-    from skymem.jobs.table import JOBS, steps_of
-    from skymem.model.plan import Plan
-
-    with disk_errors(path):
-        data = path.read_bytes()
-    try:
-        document = json.loads(data)
-        plans = [Plan.from_json(value) for value in document["plans"]]
-        job = str(document["job"])
-        steps = {*steps_of(job)} & {*JOBS}
-        if document["skymem_plan"] != 1 or not plans or {plan.job for plan in plans} - steps:
-            raise ValueError
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise StalePlanError(f"{path} is not a plan this version wrote") from None
-    return job, {(plan.job, check_agent_name(plan.agent)): plan for plan in plans}
-
-
 def _is_utf8(name: str) -> bool:
     """Whether a word of the command line was UTF-8; ids are."""
     try:
@@ -390,9 +397,3 @@ def _is_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def free_bytes(path: Path) -> int:
-    """Bytes this process may still write on the disk of `path`."""
-    found = os.statvfs(path)
-    return found.f_bavail * found.f_frsize

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from skymem.app import READER_BUSY_MS, Home, free_bytes, now
+from skymem.app import READER_BUSY_MS, Home, now
 from skymem.errors import SkymemError
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
@@ -90,9 +90,15 @@ def _filesystem(home: Home) -> Iterator[Check]:
             "filesystem",
             f"the home lies on {kind}: locks and leases can't be trusted there; use a local disk",
         )
-    free = free_bytes(home.paths.root)
+    free = _free_bytes(home.paths.root)
     state = "problem" if free < FREE_BYTES_MIN else "ok"
     yield _say(state, "disk", f"{free // 1024**2:,} MiB free on {kind or 'the disk'}")
+
+
+def _free_bytes(path: Path) -> int:
+    """Bytes this process may still write on the disk of `path`."""
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize
 
 
 def _filesystem_of(path: Path) -> str:

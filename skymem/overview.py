@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.app import READER_BUSY_MS, Home, now
+from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import SkymemError
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog, TierCount
+from skymem.stores.cursors import rag_pending
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import Shelf, _open_or_none
+from skymem.stores.status import read_json
 
 if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
     from skymem.daemon.runs import RunRecord
@@ -35,17 +38,18 @@ def status_overview(home: Home) -> dict[str, Any]:
     agents = agents_overview(home)
     jobs = home.status_files().read_jobs()
     daemon = daemon_overview(home)
-    alarms = [*_daemon_alarms(daemon), *_alarms(home, agents, jobs)]
+    engine = engine_overview(home, agents)
+    alarms = [*_daemon_alarms(daemon), *_engine_alarms(home, engine), *_alarms(home, agents, jobs)]
     return {
         "home": {"path": str(home.paths.root), "why": home.why},
         "health": "degraded" if alarms else "healthy",
         "daemon": daemon,
-        "engine": {"running": False, "rag_pending": sum(_owed(one) for one in agents)},
+        "engine": engine,
         "agents": agents,
         "last_action": home.status_files().read_last_action(),
         "jobs": {name: _last(record) for name, record in jobs.items()},
         "alarms": alarms,
-        "notes": _notes(home),
+        "notes": [*_notes(home), *_owing(agents)],
     }
 
 
@@ -78,6 +82,59 @@ def daemon_overview(home: Home) -> dict[str, Any]:
         "heartbeat_age_s": None if age is None else round(age, 3),
         "heartbeat": beat,
     }
+
+
+def engine_overview(home: Home, agents: list[dict[str, Any]]) -> dict[str, Any]:
+    """Whether the engine runs, its model and its indexes, from what it wrote last: it isn't asked.
+
+    What it said of itself holds while the process that said it lives.
+    """
+    holder = holder_of(home.paths.engine_lock)
+    told = read_json(home.paths.engine_status) or {}
+    running = bool(holder) and bool(told.get("running"))
+    live = told if running else {}
+    return {
+        "running": running,
+        "holder": holder or None,
+        "rag_pending": sum(_owed(one) for one in agents),
+        **{name: told.get(name) for name in ("backend", "model", "precision", "dimension")},
+        **{name: live.get(name) for name in ("pid", "version", "started", "rss_bytes", "doing")},
+        "problem": told.get("problem"),
+        "indexes": told.get("agents") or {},
+    }
+
+
+def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
+    alarms = [f"engine: {engine['problem']}"] if engine["problem"] else []
+    for agent, index in engine["indexes"].items():
+        alarms += [f"{agent}: {problem}" for problem in index.get("problems", ())]
+        if building := index.get("building"):
+            alarms.append(f"{agent}: {building_words(building)}")
+        taken = index_bytes(home.paths, agent)
+        explained = explained_bytes(index.get("chunks", 0), engine["dimension"] or 0)
+        if taken > explained:
+            alarms.append(
+                f"{agent}: its index takes {taken:,} bytes, and its vectors explain {explained:,}; "
+                "make it anew with: skymem index --force"
+            )
+    return alarms
+
+
+def building_words(building: Mapping[str, Any]) -> str:
+    """How far an index is that is being made anew."""
+    rate, left = building.get("per_second") or 0, building.get("left_s")
+    ends = "" if left is None else f", {left:,.0f} s left"
+    done, whole = building["done"], building["of"]
+    return f"its index is being made anew: {done:,} of {whole:,} ({rate:,.0f}/s{ends})"
+
+
+def _owing(agents: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{one['name']}: {one['rag_pending']:,} long-term memories are not indexed yet "
+        "(the next run does it, or: skymem index)"
+        for one in agents
+        if one["rag_pending"]
+    ]
 
 
 def jobs_overview(
@@ -159,7 +216,10 @@ def _agent(work: Workplace, catalog: Catalog, name: str) -> dict[str, Any]:
 def _look_at_catalog(
     work: Workplace, catalog: Catalog, found: dict[str, Any], shelf: Shelf
 ) -> None:
-    counts, oldest = work.ask(catalog, shelf, lambda: _kept(catalog, shelf.paths.name))
+    agent = shelf.paths.name
+    counts, oldest, found["rag_pending"] = work.ask(
+        catalog, shelf, lambda: _kept(work, catalog, agent)
+    )
     for tier in TIERS[1:]:
         files = [count for count in counts if count.tier == tier]
         found["tiers"][tier] = {
@@ -168,12 +228,13 @@ def _look_at_catalog(
             "oldest": _seconds(oldest[tier]),
         }
     found["damaged"] = sum(count.damaged for count in counts)
-    found["rag_pending"] = found["tiers"]["long"]["count"]
 
 
-def _kept(catalog: Catalog, agent: str) -> tuple[list[TierCount], dict[str, int | None]]:
+def _kept(
+    work: Workplace, catalog: Catalog, agent: str
+) -> tuple[list[TierCount], dict[str, int | None], int]:
     oldest = {tier: catalog.oldest_us(agent, tier) for tier in TIERS[1:]}
-    return catalog.counts(agent), oldest
+    return catalog.counts(agent), oldest, rag_pending(work.paths, catalog, agent)
 
 
 def _look_aside(found: dict[str, Any], shelf: Shelf) -> None:
@@ -245,13 +306,13 @@ def _failures(home: Home, jobs: Mapping[str, Any]) -> list[str]:
 def _names(home: Home) -> set[str] | None:
     """What can run here: verbs and entries; None where the schedule can't be read."""
     from skymem.config.schedule_file import read_schedule
-    from skymem.jobs.table import COMBINED, JOBS
+    from skymem.model.schedule import BUILT_JOBS
 
     try:
         entries = read_schedule(home.paths.schedule).entries
     except SkymemError:
         return None
-    return {*JOBS, COMBINED, *(entry.name for entry in entries)}
+    return {*BUILT_JOBS, *(entry.name for entry in entries)}
 
 
 def _makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:

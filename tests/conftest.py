@@ -32,6 +32,7 @@ def empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(("SKYMEM_", "MILTON_", "XDG_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SKYMEM_ENGINE", "off")  # a test that is about it takes this away
 
 
 def line(content: str, importance: float | None = 0.5, ts: float = START, **more: Any) -> bytes:

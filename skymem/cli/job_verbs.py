@@ -1,5 +1,6 @@
 """Verbs that run a job: promote, rotate, trigger, apply."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,11 +8,11 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, PlanFile, globals_of, stop_flag
-from skymem.cli.progress import progress_line
+from skymem.cli.progress import progress_of
 from skymem.cli.summary import summary
 
 if TYPE_CHECKING:
-    from skymem.jobs.detail import Outcome
+    from skymem.jobs.detail import Ended
 
 SHOWN_DECISIONS = 20
 
@@ -50,14 +51,14 @@ def trigger(
     """
     from skymem.config.schedule_file import read_schedule
     from skymem.errors import UsageError
-    from skymem.jobs.table import COMBINED, JOBS
+    from skymem.model.schedule import BUILT_JOBS
 
     spoken = globals_of(context)
     entries = {entry.name: entry for entry in read_schedule(spoken.open().paths.schedule).entries}
     if name not in entries:
         raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
     job = entries[name].job
-    if job not in (*JOBS, COMBINED):
+    if job not in BUILT_JOBS or job == "heartbeat":
         raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
     as_json = as_json or scheduled  # the daemon reads the result from stdout
     _run(spoken, job, action=name, dry_run=dry_run, plan=plan, as_json=as_json)
@@ -73,13 +74,13 @@ def apply(
 
     Example: skymem promote --plan p.json && skymem apply p.json
     """
-    from skymem.app import load_plans
-    from skymem.jobs.runner import exit_code
+    from skymem.jobs.detail import exit_code
+    from skymem.jobs.plan_file import load_plans
 
     stop_flag.listen()
     job, plans = load_plans(file)
     home = globals_of(context).open()
-    with progress_line() as home.progress:
+    with progress_of(home):
         detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run)
     _tell(detail, outcomes, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
@@ -94,22 +95,30 @@ def _run(
     as_json: bool,
     action: str | None = None,
 ) -> None:
-    from skymem.app import save_plans
-    from skymem.jobs.runner import exit_code
+    from skymem.app import now
+    from skymem.errors import UsageError
+    from skymem.jobs.detail import exit_code
+    from skymem.jobs.plan_file import save_plans
 
     stop_flag.listen()
+    if plan is not None and job == "index":
+        raise UsageError("index makes no plan to save: leave --plan out")
     dry_run = dry_run or plan is not None
     home = spoken.open()
-    with progress_line() as home.progress:
-        detail, outcomes = home.run_job(job, action=action, agent=spoken.agent, dry_run=dry_run)
+    # A person who says `skymem index` wants it looked at; the schedule only what is owed.
+    options: dict[str, Any] = {"only_if_owed": True} if job == "index" else {}
+    with progress_of(home):
+        detail, outcomes = home.run_job(
+            job, action=action, agent=spoken.agent, dry_run=dry_run, **options
+        )
     if plan is not None:
-        save_plans(plan, outcomes, job)
+        save_plans(plan, outcomes, job, now())
         detail["plan"] = str(plan)
     _tell(detail, outcomes, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
 
 
-def _tell(detail: dict[str, Any], outcomes: "list[Outcome]", *, as_json: bool) -> None:
+def _tell(detail: dict[str, Any], outcomes: "Sequence[Ended]", *, as_json: bool) -> None:
     if as_json:
         render.document(detail)
         return

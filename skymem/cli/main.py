@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from skymem.cli import config_verbs, daemon_verbs, home_verbs, job_verbs, memory_verbs
+from skymem.cli import (
+    config_verbs,
+    daemon_verbs,
+    home_verbs,
+    index_verbs,
+    job_verbs,
+    memory_verbs,
+    recall_verbs,
+)
 from skymem.cli.options import Globals
 
 app = typer.Typer(
@@ -12,8 +20,8 @@ app = typer.Typer(
     help="The keeper of AI agents' memory: promotes what matters, archives what is old.",
     epilog=(
         "Exit codes: 0 done, 2 usage, 10 no home, 11 busy, 12 daemon running, 20 damage found, "
-        "22 stale plan, 24 no such memory, 30 not allowed, 74 disk, 78 configuration, "
-        "130 interrupted."
+        "22 stale plan, 24 no such memory, 30 not allowed, 40 no engine, 74 disk, "
+        "78 configuration, 130 interrupted."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -60,11 +68,13 @@ for verb in (
     daemon_verbs.run,
     job_verbs.promote,
     job_verbs.rotate,
+    index_verbs.index,
     job_verbs.trigger,
     job_verbs.apply,
     daemon_verbs.jobs,
     home_verbs.status,
     memory_verbs.remember,
+    recall_verbs.recall,
     memory_verbs.show,
     home_verbs.doctor,
 ):

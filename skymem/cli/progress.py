@@ -3,18 +3,22 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from skymem.app import Home
 
 INTERVAL_SECONDS: Final = 0.2
 
 
 @contextlib.contextmanager
-def progress_line() -> Iterator[Callable[[str, int, int], None]]:
-    """Show how far the block's work is, by what the yielded function is told; then wipe it."""
+def progress_of(home: "Home") -> Iterator[None]:
+    """Show how far the block's jobs are, by what they tell the home; then wipe it."""
     line = _ProgressLine()
+    home.progress, home.tell = line.show, line.tell
     try:
-        yield line.show
+        yield
     finally:
         line.wipe()
 
@@ -27,11 +31,20 @@ class _ProgressLine:
 
     def show(self, what: str, done: int, whole: int) -> None:
         """Show how far it is; work that ends at once never shows."""
+        if self._is_due():
+            self._write(f"{what}: {100 * done // max(whole, 1)} % of {whole / 1e6:,.0f} MB")
+
+    def tell(self, text: str) -> None:
+        """Show what is said, now and then."""
+        if self._is_due():
+            self._write(text)
+
+    def _is_due(self) -> bool:
         moment = time.monotonic()
         if not self._shown or moment - self._last < INTERVAL_SECONDS:
-            return
+            return False
         self._last = moment
-        self._write(f"{what}: {100 * done // max(whole, 1)} % of {whole / 1e6:,.0f} MB")
+        return True
 
     def wipe(self) -> None:
         """Leave the terminal as it was."""

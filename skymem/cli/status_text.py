@@ -17,7 +17,7 @@ def print_status(home: str | None, *, as_json: bool) -> None:
     render.line(f"home    {found['home']['path']}  ({found['home']['why']})")
     render.line(f"health  {found['health']}")
     render.line(f"daemon  {_daemon(found['daemon'])}")
-    render.line(f"engine  not built yet; {found['engine']['rag_pending']} memories wait for it")
+    render.line(f"engine  {_engine(found['engine'])}")
     render.line()
     _print_tiers(found["agents"])
     _print_last_action(found["last_action"])
@@ -32,6 +32,13 @@ def _daemon(found: dict[str, Any]) -> str:
         return "not running (start it: skymem run)"
     age = found["heartbeat_age_s"]
     return f"{found['holder']}" + ("" if age is None else f", last heartbeat {age:.0f} s ago")
+
+
+def _engine(found: dict[str, Any]) -> str:
+    if not found["running"]:
+        return "not running (it is started on demand)"
+    parts = [str(found["holder"]), f"{found['model']}, {(found['rss_bytes'] or 0) / 1e6:.0f} MB"]
+    return ", ".join([*parts, *([found["doing"]] if found["doing"] else [])])
 
 
 def _print_tiers(agents: list[dict[str, Any]]) -> None:
@@ -58,7 +65,11 @@ def _print_last_action(record: dict[str, Any] | None) -> None:
         render.line("last    nothing has run yet")
         return
     detail = record["detail"]
-    told = summary(detail) if "remaining" in detail else detail.get("error", "no result")
+    told = (
+        summary(detail)
+        if {"remaining", "embedded"} & detail.keys()
+        else detail.get("error", "no result")
+    )
     name = f"{record['action']}: "
     told = render.harmless(str(told).removeprefix(name))
     render.line(f"last    {render.moment(record['ts'])}  {name}{told}")

@@ -11,10 +11,14 @@ def summary(detail: dict[str, Any]) -> str:
         parts.append(f"{detail['promoted']} {would}promoted")
     if "archived" in detail:
         parts.append(f"{detail['archived']} {would}archived")
-    if detail["remaining"] is not None:
+    if "embedded" in detail:
+        parts.append(f"{detail['embedded']:,} embedded, {detail['pending']:,} pending")
+    if detail.get("indexed") is not None:
+        parts.append(f"{detail['indexed']:,} indexed")
+    if detail.get("remaining") is not None:
         parts.append(f"{detail['remaining']} remain in short-term")
     for key, words in (("repeats", "repeated"), ("quarantined", "quarantined")):
-        if detail[key]:
+        if detail.get(key):
             parts.append(f"{detail[key]} {words}")
     why = f" ({detail['why']})" if "why" in detail else ""
     return f"{detail['job']}: {', '.join(parts)}{why}"

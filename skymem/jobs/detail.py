@@ -6,9 +6,23 @@ Ids, counts, gates and numbers only (promise 6). Keys are fixed; see README, "Wh
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from skymem.model.plan import Plan
+
+
+class Ended(Protocol):
+    """What a run leaves for each agent, whichever the job."""
+
+    job: str
+    error: str
+    exit_code: int
+    plans: list[Plan]
+
+
+def exit_code(ended: Iterable[Ended]) -> int:
+    """What the run ends with: 0, or what the first failure asks for."""
+    return next((one.exit_code for one in ended if one.error), 0)
 
 
 @dataclass(slots=True)

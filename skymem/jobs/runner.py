@@ -7,10 +7,11 @@ until nothing is left to decide. One agent's failure is recorded and does not st
 import sqlite3
 import time
 import traceback
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from skymem.errors import SkymemError, StalePlanError
+from skymem.jobs import index
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
 from skymem.jobs.move import run_id
 from skymem.jobs.recover import recover
@@ -26,6 +27,7 @@ from skymem.jobs.table import COMBINED, JOBS, steps_of
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog, tier_files
+from skymem.stores.cursors import rag_pending
 from skymem.stores.drains import Drained
 from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
@@ -67,13 +69,14 @@ def run(
     steps = steps_of(job)
     started, clock = work.now(), time.monotonic()
     outcomes: list[Outcome] = []
-    pending = 0
     with work.catalog() as catalog:
         if plans is not None:
             check_fit(work, catalog, steps, plans)
         for agent in agents:
             outcomes.extend(_run_agent(work, catalog, agent, steps, dry_run=dry_run, plans=plans))
-            pending += owed(catalog, agent)
+        if not dry_run:
+            index.follow_up(work, catalog, agents)
+        pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)
     took = time.monotonic() - clock
     details = {}
     for step in steps:
@@ -86,11 +89,6 @@ def run(
         details[step] = job_detail(step, own, frame)
     detail = together(COMBINED, details) if job == COMBINED else details[job]
     return detail, outcomes
-
-
-def owed(catalog: Catalog, agent: str) -> int:
-    """How many long-term memories the vector index does not have yet (row P11)."""
-    return sum(count.memories for count in catalog.counts(agent) if count.tier == "long")
 
 
 def _run_agent(
@@ -172,17 +170,9 @@ def _recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     except sqlite3.Error as error:
         if catalog.temporary:
             raise
-        return _do_without_file(work, shelf, catalog, error)
+        work.do_without_file(catalog, error)
+        return _recover(work, shelf, catalog)
     return finished
-
-
-def _do_without_file(
-    work: Workplace, shelf: Shelf, catalog: Catalog, error: sqlite3.Error
-) -> list[str]:
-    """Go on with a catalog in memory: the file is damaged, or the disk has no room for it."""
-    work.degrade(f"catalog: {error}")
-    catalog.become_temporary(damaged=not isinstance(error, sqlite3.OperationalError))
-    return _recover(work, shelf, catalog)
 
 
 def _until_done(
@@ -202,7 +192,8 @@ def _until_done(
         except sqlite3.Error as error:
             if catalog.temporary:
                 raise
-            _do_without_file(work, shelf, catalog, error)
+            work.do_without_file(catalog, error)
+            _recover(work, shelf, catalog)
             continue
         outcome.add(plan)
         outcome.runs.append(run)
@@ -246,8 +237,3 @@ def _settle(work: Workplace, shelf: Shelf, own: Collection[str]) -> int:
         if number >= 1 and all(one is Drained.UNLEASED for one in outcomes.values()):
             break
     return sum(one is Drained.HELD for one in outcomes.values())
-
-
-def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """What the run ends with: 0, or what the first failure asks for."""
-    return next((outcome.exit_code for outcome in outcomes if outcome.error), 0)

@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from skymem.errors import (
     AgentNameError,
@@ -21,6 +21,9 @@ from skymem.stores.home import HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.shelf import Shelf
+
+if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
+    from skymem.engine.client import Engine
 
 JOB_LOCK_SECONDS = 30.0
 DEFAULT_AGENT = "sky"
@@ -43,6 +46,12 @@ class Workplace:
     stop: Callable[[], str] = never_stopped
     progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
     """Told now and then what is being worked on, and how many bytes of how many are read."""
+
+    tell: Callable[[str], None] = lambda _text: None
+    """Told now and then, in words, how far a job is that counts other things than bytes."""
+
+    engine: "Callable[[], Engine] | None" = None
+    """Connects to the engine, which starts by the first call; None where there is to be none."""
 
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
@@ -98,11 +107,12 @@ class Workplace:
         except sqlite3.Error as error:
             if catalog.temporary:
                 raise
-            self._do_without_file(catalog, error)
+            self.do_without_file(catalog, error)
         catalog.catch_up(shelf.paths)
         return question()
 
-    def _do_without_file(self, catalog: Catalog, error: sqlite3.Error) -> None:
+    def do_without_file(self, catalog: Catalog, error: sqlite3.Error) -> None:
+        """Go on with a catalog in memory: the file is damaged, or the disk has no room for it."""
         self.degrade(f"catalog: {error}")
         try:
             catalog.become_temporary(damaged=not isinstance(error, sqlite3.OperationalError))

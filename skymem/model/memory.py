@@ -4,7 +4,7 @@ The parsed fields are kept as they are; the properties give each its one meaning
 and nothing is lost: what is not in the table stays in `fields`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -198,6 +198,15 @@ class Memory:
         return value if isinstance(value, dict) else {}
 
     @property
+    def searchable(self) -> str:
+        """What is embedded and searched: the text; of a structured record, the text in its payload.
+
+        Half a surrogate pair, which no index takes, reads as a replacement character (hazard A9).
+        """
+        text = self.content or "\n".join(_texts_within(self.payload))
+        return text.encode("utf-8", "replace").decode()
+
+    @property
     def foreign_id(self) -> str | None:
         """The id a writer gave it where another memory had that id already (`source_id`)."""
         return _text(self.field("source_id"))
@@ -273,6 +282,15 @@ def _content_complaint(fields: Mapping[str, Any]) -> str:
     if fields.get("content") is None:
         return 'field "content" is missing'
     return 'field "content": not text'
+
+
+def _texts_within(value: Any) -> Iterator[str]:
+    """Every text in a structure, in its order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts_within(inner)
 
 
 def _text(value: Any) -> str | None:

@@ -11,7 +11,7 @@ from typing import Final
 JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "index")
 """The jobs design §2 names, each also a CLI verb."""
 
-BUILT_JOBS: Final = ("promote", "rotate", "memory_rotate_check", "heartbeat")
+BUILT_JOBS: Final = ("promote", "rotate", "index", "memory_rotate_check", "heartbeat")
 """The jobs this version carries out; the others are known names, refused while enabled."""
 
 KNOWN_JOBS: Final = (*JOB_VERBS, "memory_rotate_check", "heartbeat")

@@ -20,7 +20,7 @@ from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 LOOKUP_IDS: Final = 500
 TAIL_BYTES: Final = 4096
 BUSY_MS: Final = 30_000
@@ -29,16 +29,25 @@ _SCHEMA: Final = """
 CREATE TABLE files (
     file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
     mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, oldest_us INTEGER,
+    epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
     UNIQUE (agent, name));
 CREATE TABLE memories (
     agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER, time_us INTEGER,
     PRIMARY KEY (agent, id)) WITHOUT ROWID;
-CREATE INDEX memories_of_file ON memories (file);
+CREATE INDEX memories_by_place ON memories (file, start);
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
 CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
 CREATE TABLE known (agent TEXT PRIMARY KEY, digests BLOB, named TEXT);
+CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB);
 """
 
+_FROM_VERSION_1: Final = """
+ALTER TABLE files ADD COLUMN epoch TEXT NOT NULL DEFAULT '';
+ALTER TABLE files ADD COLUMN indexed_to INTEGER NOT NULL DEFAULT 0;
+DROP INDEX memories_of_file;
+CREATE INDEX memories_by_place ON memories (file, start);
+CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB)
+"""
 
 # The braces take question marks only.
 _FIND: Final = """
@@ -94,6 +103,11 @@ class Catalog:
     def in_memory(cls) -> "Catalog":
         """Make one for this process only: it starts empty and reads every tier once."""
         return cls(_prepared(sqlite3.connect(":memory:", isolation_level=None)))
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """The database itself, for `stores.cursors`: each statement is a transaction of its own."""
+        return self._database
 
     @property
     def temporary(self) -> bool:
@@ -166,7 +180,7 @@ class Catalog:
 
     def _file(self, agent: str, tier: str, name: str) -> int:
         self._database.execute(
-            "INSERT OR IGNORE INTO files VALUES (NULL, ?, ?, ?, 0, 0, 0, x'', 0, 0, NULL)",
+            "INSERT OR IGNORE INTO files VALUES (NULL, ?, ?, ?, 0, 0, 0, x'', 0, 0, NULL, '', 0)",
             (agent, tier, name),
         )
         query = "SELECT file FROM files WHERE agent = ? AND name = ?"
@@ -303,21 +317,22 @@ def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, SCHEMA_VERSION):
+        if version not in (0, 1, SCHEMA_VERSION):
             raise sqlite3.DatabaseError("made by another version")
-        if version == 0:
-            _create(database)
+        if version != SCHEMA_VERSION:
+            _upgrade(database)
     except sqlite3.Error:
         database.close()
         raise
     return database
 
 
-def _create(database: sqlite3.Connection) -> None:
+def _upgrade(database: sqlite3.Connection) -> None:
+    """Make the tables, or make those of the version before what they are now."""
     database.execute("BEGIN IMMEDIATE")
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version == 0:  # else another process was faster
-        for statement in _SCHEMA.split(";"):
+    if version != SCHEMA_VERSION:  # else another process was faster
+        for statement in (_FROM_VERSION_1 if version else _SCHEMA).split(";"):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     database.execute("COMMIT")

@@ -18,8 +18,9 @@ from skymem.cli import entry
 def main() -> None:
     """Load everything, become the user, run."""
     for module in pkgutil.walk_packages(skymem.__path__, "skymem."):
-        if module.name != "skymem.__main__":
+        if module.name != "skymem.__main__" and not module.name.startswith("skymem.engine."):
             importlib.import_module(module.name)
+    importlib.import_module("skymem.engine.client")  # of the engine, what a command line uses
     importlib.metadata.version("skymem")
     uid, groups, words = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     # A first error loads what printing one needs.

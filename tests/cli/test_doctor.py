@@ -61,7 +61,7 @@ def test_a_home_on_the_network_is_a_problem_wherever_it_is_mounted(
 def test_a_disk_that_is_almost_full_is_a_problem(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "free_bytes", lambda _path: 1024)
+    monkeypatch.setattr(doctor, "_free_bytes", lambda _path: 1024)
 
     assert [state for state, _ in _checks(shell, "disk")] == ["problem"]
 

@@ -123,7 +123,14 @@ def test_jobs_names_each_entry_of_the_schedule_with_its_times(shell: Shell) -> N
     shell("run", "--once")
     after = {one["name"]: one for one in shell("jobs", "--json").json["jobs"]}
 
-    assert set(before) == {"memory_rotate_check", "heartbeat", "compress", "merge", "prune"}
+    assert set(before) == {
+        "memory_rotate_check",
+        "index",
+        "heartbeat",
+        "compress",
+        "merge",
+        "prune",
+    }
     assert before["memory_rotate_check"]["last_run"] is None
     assert after["memory_rotate_check"]["last_success"] is not None
     assert after["prune"]["next_run"] is None

@@ -48,11 +48,12 @@ def entry(*lines: str) -> str:
     return "\n".join(["every:", "  - name: rotate", *(f"    {line}" for line in lines), ""])
 
 
-def test_the_shipped_file_runs_the_two_jobs_of_this_version_and_shows_the_later_ones() -> None:
+def test_the_shipped_file_runs_the_jobs_of_this_version_and_shows_the_later_ones() -> None:
     schedule = read_schedule(SHIPPED)
     assert schedule.timezone == "UTC"
     assert [each for each in schedule.entries if each.enabled] == [
         ScheduleEntry("memory_rotate_check", "memory_rotate_check", Every(600.0)),
+        ScheduleEntry("index", "index", Every(300.0)),
         ScheduleEntry("heartbeat", "heartbeat", Every(30.0)),
     ]
     later = [each.job for each in schedule.entries if not each.enabled]

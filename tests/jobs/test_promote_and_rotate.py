@@ -14,6 +14,7 @@ import pytest
 
 from skymem import app
 from skymem.jobs import runner
+from skymem.jobs.detail import exit_code
 from skymem.jobs.workplace import Workplace
 from skymem.model.rules import AgentRules, RetentionRules
 from skymem.policy import promote, rotate
@@ -152,7 +153,7 @@ def test_a_signal_between_two_rounds_leaves_whole_work(
     detail, outcomes = runner.run(work, "promote", ["sky", "zed"])
     done = len(desk.contents("long"))
     assert 0 < done < 35
-    assert (detail["ok"], detail["promoted"], runner.exit_code(outcomes)) == (False, done, 130)
+    assert (detail["ok"], detail["promoted"], exit_code(outcomes)) == (False, done, 130)
     assert "sky: stopped by SIGTERM before the next step" in detail["error"]
     assert "zed: stopped by SIGTERM before the next step" in detail["error"]
     assert done + len(desk.contents("short")) == 35

@@ -9,6 +9,7 @@ import pytest
 from skymem import app
 from skymem.errors import StalePlanError
 from skymem.jobs import runner
+from skymem.jobs.plan_file import load_plans, save_plans
 from tests.conftest import Desk, line
 
 SECRET = "the launch code is 0000"
@@ -26,8 +27,8 @@ def saved(desk: Desk, job: str) -> tuple[Path, dict[Any, Any]]:
     """Plan, save and load again."""
     path = desk.paths.root / "plan.json"
     _, outcomes = desk.run_with_outcomes(job, dry_run=True)
-    app.save_plans(path, outcomes, job)
-    loaded, plans = app.load_plans(path)
+    save_plans(path, outcomes, job, 0.0)
+    loaded, plans = load_plans(path)
     assert loaded == job
     return path, plans
 
@@ -142,7 +143,7 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "plan.json"
     path.write_text(text)
     with pytest.raises(StalePlanError, match="is not a plan this version wrote"):
-        app.load_plans(path)
+        load_plans(path)
 
 
 def test_no_plan_ledger_or_status_holds_a_text_of_a_memory(filled: Desk) -> None:

@@ -1,0 +1,330 @@
+"""Index: what the tiers hold and the vector index does not, is handed to the engine (rows R8, P11).
+
+The catalog says where each memory lies and how far the index has come; the engine says which it
+has, embeds the rest and answers once they are durable. No lock is held meanwhile: the engine's
+writes are upserts by id, so two runs at once do the same work twice and nothing wrong.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from skymem.engine.items import Item
+from skymem.errors import DiskError, SkymemError
+from skymem.jobs.workplace import Workplace
+from skymem.model.identity import digest
+from skymem.model.memory import Memory
+from skymem.model.plan import Entry, Plan
+from skymem.model.spelling import read_line
+from skymem.model.strict_json import BOM, LineDamage
+from skymem.stores.catalog import Catalog
+from skymem.stores.cursors import IndexCursors, Piece, index_epoch
+from skymem.stores.files import disk_errors
+from skymem.stores.naming import Naming
+from skymem.stores.shelf import Shelf
+
+if TYPE_CHECKING:  # what needs no vectors must not pay for them
+    from skymem.engine.client import Engine
+
+ASKED_AT_ONCE: Final = 1000
+"""Ids in one question of what is missing."""
+
+BATCH: Final = 256
+"""Memories handed over at once: enough to sort by length, few enough to stop between two."""
+
+BATCH_TEXT_BYTES: Final = 1024 * 1024
+EPOCHS_TRIED: Final = 3
+FOLLOW_UP_SECONDS: Final = 60.0
+"""How long a job that moved memories stays to index them; what is left comes with a later run."""
+
+COLLECTIONS: Final = {"long": "memory", "archive": "recent", "short": "recent"}
+
+
+@dataclass(slots=True)
+class Indexed:
+    """What one run did about one agent's index."""
+
+    agent: str
+    eligible: int = 0
+    """Memories the index may not have had."""
+
+    embedded: int = 0
+    chunks: int = 0
+    """Pieces of text that were encoded; the cache had the others."""
+
+    pending: int = 0
+    owed: bool = True
+    """Whether the catalog knows of anything the index lacks."""
+
+    indexed: int | None = None
+    job: str = "index"
+    error: str = ""
+    exit_code: int = 0
+    plans: list[Plan] = field(default_factory=list)
+    """None: what is owed is counted, not listed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The detail of this agent alone."""
+        detail: dict[str, Any] = {
+            "ok": not self.error,
+            "eligible": self.eligible,
+            "acted": self.embedded,
+            "embedded": self.embedded,
+            "chunks": self.chunks,
+            "pending": self.pending,
+            "indexed": self.indexed,
+        }
+        if self.error:
+            detail["error"] = self.error
+        return detail
+
+
+class Indexing:
+    """One run over one agent."""
+
+    def __init__(
+        self,
+        work: Workplace,
+        catalog: Catalog,
+        engine: "Engine",
+        agent: str,
+        *,
+        batch: int = BATCH,
+        deadline: float = float("inf"),
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            work: the home.
+            catalog: of the home.
+            engine: started by its first call.
+            agent: whose memories.
+            batch: memories handed over at once, at most.
+            deadline: `time.monotonic()` after which no further batch is begun.
+        """
+        self._work = work
+        self._catalog = catalog
+        self._engine = engine
+        self._agent = agent
+        self._batch = batch
+        self._deadline = deadline
+        self._begun = time.monotonic()
+        self._handed = 0
+        self.result = Indexed(agent)
+
+    def run(self) -> Indexed:
+        """Hand over what is missing, until it is all there or time is up.
+
+        Raises:
+            EngineUnavailableError: there is no engine to be had.
+            DiskError: no room for the index; the lines are untouched.
+            InterruptedRunError: a signal came; what was handed over stays.
+        """
+        self._shelf = self._work.shelf(self._agent)
+        self._work.ask(self._catalog, self._shelf, lambda: None)
+        for _ in range(EPOCHS_TRIED):
+            epoch = self._engine.missing(self._agent, "memory", [])["epoch"]
+            self._cursors = IndexCursors(self._catalog, self._agent, epoch)
+            self.result.eligible = max(self.result.eligible, self._owed())
+            try:
+                self._hand_over_tier("long")
+                if self._work.rules.engine.recent:
+                    self._hand_over_tier("archive")
+                    self._hand_over_short()
+            except _EpochEndedError:  # the index lost something meanwhile: ask about all of it
+                continue
+            except _TimeUpError:
+                self._work.degrade("index: its time was up; the rest follows with the next run")
+            break
+        self.result.pending = self._cursors.owed("long")
+        return self.result
+
+    def _owed(self) -> int:
+        tiers = ("long", "archive") if self._work.rules.engine.recent else ("long",)
+        return sum(self._cursors.owed(tier) for tier in tiers)
+
+    def _hand_over_tier(self, tier: str) -> None:
+        for piece in self._cursors.pieces(tier, ASKED_AT_ONCE):
+            known = [(place.id, place.digest) for place in piece.places]
+            lacking = self._lacking(COLLECTIONS[tier], known)
+            self._put(COLLECTIONS[tier], self._read(piece, lacking))
+            self._cursors.passed(piece)
+
+    def _hand_over_short(self) -> None:
+        """Short-term has no cursor: its lines leave from anywhere."""
+        self._work.ask(self._catalog, self._shelf, lambda: None)
+        digests = bytearray()
+        for batch in _in_lots(named_short(self._shelf, self._catalog)):
+            self._hand_over_entries(batch)
+            digests += b"".join(entry.digest for entry in batch)
+        self._cursors.short_passed(hash_of(bytes(digests)))
+
+    def _hand_over_entries(self, batch: list[Entry]) -> None:
+        here = {entry.id: entry for entry in batch if not entry.elsewhere}
+        known = [(name, entry.digest.hex()) for name, entry in here.items()]
+        lacking = self._lacking("recent", known)
+        self.result.eligible += len(lacking)
+        items = (
+            Item(name, here[name].digest.hex(), here[name].memory.searchable)
+            for name in here
+            if name in lacking
+        )
+        self._put("recent", items)
+
+    def _lacking(self, collection: str, known: Sequence[tuple[str, str]]) -> set[str]:
+        if not known:
+            return set()
+        self._work.check_stop()
+        answer = self._engine.missing(self._agent, collection, known)
+        self._check_epoch(answer)
+        return set(answer["missing"])
+
+    def _put(self, collection: str, items: Iterator[Item]) -> None:
+        for batch in _batches(items, self._batch):
+            self._work.check_stop()
+            if time.monotonic() > self._deadline:
+                raise _TimeUpError
+            answer = self._engine.put(self._agent, collection, batch)
+            self.result.embedded += len(answer["done"])
+            self.result.chunks += answer["embedded"]
+            self._handed += len(batch)
+            self._tell()
+            self._check_epoch(answer)
+
+    def _check_epoch(self, answer: dict[str, Any]) -> None:
+        if answer["epoch"] != self._cursors.epoch:
+            raise _EpochEndedError
+
+    def _tell(self) -> None:
+        rate = self._handed / max(time.monotonic() - self._begun, 1e-9)
+        left = max(0, self.result.eligible - self._handed)
+        self._work.tell(
+            f"index {self._agent}: {self._handed:,} of {self.result.eligible:,}, "
+            f"{rate:,.0f}/s, {left / max(rate, 1e-9):,.0f} s left"
+        )
+
+    def _read(self, piece: Piece, lacking: set[str]) -> Iterator[Item]:
+        """Read the texts of those the index lacks; a line that has changed since is left out."""
+        if not lacking:
+            return
+        path = self._shelf.paths.directory / piece.name
+        with disk_errors(path):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            for place in piece.places:
+                if place.id not in lacking:
+                    continue
+                raw = os.pread(fd, place.end - place.start, place.start)
+                memory = _memory(raw.removeprefix(BOM) if place.start == 0 else raw)
+                if memory is not None and digest(memory).hex() == place.digest:
+                    yield Item(place.id, place.digest, memory.searchable)
+        finally:
+            os.close(fd)
+
+
+class _EpochEndedError(Exception):
+    """The index is another than the one the cursors are about."""
+
+
+class _TimeUpError(Exception):
+    """The run has had its time."""
+
+
+def named_short(shelf: Shelf, catalog: Catalog) -> Iterator[Entry]:
+    """Yield what short-term holds, each line with its id; `catalog` is caught up."""
+    naming = Naming(shelf.paths.name, catalog)
+    readable = (entry for entry in shelf.short_entries() if isinstance(entry, Entry))
+    for lot in _in_lots(readable):
+        naming.name(lot)
+        yield from lot
+
+
+def _in_lots(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    while lot := list(islice(entries, ASKED_AT_ONCE)):
+        yield lot
+
+
+def hash_of(digests: bytes) -> bytes:
+    """Hash what short-term held, as `Catalog.known` spells it."""
+    return blake2b(digests, digest_size=16).digest()
+
+
+def follow_up(work: Workplace, catalog: Catalog, agents: Sequence[str]) -> None:
+    """Index what a job has just moved and agents have written; never fails the job (row P11)."""
+    if work.engine is None or work.stop():
+        return
+    try:
+        owing = [agent for agent in agents if is_owed(work, catalog, agent)]
+    except sqlite3.Error as error:
+        work.degrade(f"catalog: {error}")
+        return
+    if not owing:
+        return
+    deadline = time.monotonic() + FOLLOW_UP_SECONDS
+    for result in index_agents(work, catalog, owing, work.engine(), deadline=deadline):
+        if result.error:
+            work.degrade(f"index: {result.error}")
+
+
+def is_owed(work: Workplace, catalog: Catalog, agent: str) -> bool:
+    """Whether the index lacks anything it should have, as far as the catalog knows."""
+    cursors = IndexCursors(catalog, agent, index_epoch(work.paths, agent))
+    if cursors.owed("long"):
+        return True
+    if not work.rules.engine.recent:
+        return False
+    known = catalog.known(agent)
+    short_owed = known is not None and known[0] and not cursors.short_known(hash_of(known[0]))
+    return bool(short_owed or cursors.owed("archive"))
+
+
+def index_agents(
+    work: Workplace,
+    catalog: Catalog,
+    agents: Sequence[str],
+    engine: "Engine",
+    *,
+    force: bool = False,
+    batch: int = BATCH,
+    deadline: float = float("inf"),
+) -> list[Indexed]:
+    """Index each agent; one's failure is recorded and does not stop the next."""
+    results = []
+    for agent in agents:
+        indexing = Indexing(work, catalog, engine, agent, batch=batch, deadline=deadline)
+        try:
+            if force:
+                engine.rebuild(agent)
+            indexing.run()
+        except SkymemError as error:
+            indexing.result.error, indexing.result.exit_code = str(error), error.exit_code
+        except sqlite3.Error as error:  # derived: the next run makes it anew
+            failure = DiskError("state/catalog.db", str(error))
+            indexing.result.error, indexing.result.exit_code = str(failure), failure.exit_code
+        results.append(indexing.result)
+    return results
+
+
+def _memory(raw: bytes) -> Memory | None:
+    try:
+        return read_line(raw)
+    except LineDamage:
+        return None
+
+
+def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += len(item.text)
+        if len(batch) >= most or size >= BATCH_TEXT_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

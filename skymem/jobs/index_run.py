@@ -1,0 +1,277 @@
+"""`skymem index`: the job over agents, its detail, and what it finds by looking only (row R8)."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from skymem.errors import EngineUnavailableError, SkymemError
+from skymem.jobs.index import (
+    BATCH,
+    COLLECTIONS,
+    Indexed,
+    index_agents,
+    is_owed,
+    named_short,
+)
+from skymem.jobs.workplace import Workplace
+from skymem.stores.catalog import Catalog
+from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
+from skymem.stores.status import read_json
+
+if TYPE_CHECKING:  # a dry run needs no engine
+    from skymem.engine.client import Engine
+
+LOOK_SECONDS: Final = 0.2
+"""Between two looks at an engine that makes an index anew."""
+
+IDS_AT_ONCE: Final = 5000
+SAMPLE: Final = 50
+"""Memories that are asked to find themselves, of each agent."""
+
+TOLD_IDS: Final = 20
+
+
+def run(
+    work: Workplace,
+    agents: Sequence[str],
+    *,
+    dry_run: bool = False,
+    only_if_owed: bool = False,
+    force: bool = False,
+    batch: int = BATCH,
+) -> tuple[dict[str, Any], list[Indexed]]:
+    """Embed what is owed, and wait until the index is whole.
+
+    Args:
+        work: the home.
+        agents: whom for.
+        dry_run: count what is owed; starts no engine.
+        only_if_owed: leave agents alone whose index lacks nothing as far as the catalog knows.
+        force: make each index anew from the cache and the lines.
+        batch: memories handed to the engine at once, at most.
+    """
+    with _reported(work) as report, work.catalog() as catalog:
+        if work.engine is None:
+            work.degrade("index: SKYMEM_ENGINE=off keeps the engine from being used")
+        report.results = [_rehearsed(work, catalog, agent) for agent in agents]
+        if not dry_run and work.engine is not None:
+            whom = [one.agent for one in report.results if not only_if_owed or one.owed]
+            done = _indexed(work, catalog, whom, report, force=force, batch=batch)
+            report.results = [done.get(one.agent, one) for one in report.results]
+        pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)
+    detail = report.detail(pending, work.degraded)
+    if dry_run:
+        detail["dry_run"] = True
+    return detail, report.results
+
+
+def examine(work: Workplace, agents: Sequence[str]) -> tuple[dict[str, Any], list[Indexed]]:
+    """Compare each index with the lines: ids on both sides, and a sample that must find itself."""
+    found: dict[str, Any] = {}
+    with _reported(work) as report, work.catalog() as catalog:
+        engine = _engine(work)
+        for agent in agents:
+            report.results.append(_rehearsed(work, catalog, agent))
+            found[agent] = _compared(work, catalog, engine, report.results[-1])
+        report.look(engine)
+        pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)
+    detail = report.detail(pending, work.degraded)
+    for agent, stats in found.items():
+        detail["agents"][agent] |= stats
+    return detail, report.results
+
+
+class _Report:
+    """What is gathered while a run goes on."""
+
+    def __init__(self, started: float) -> None:
+        self.started = started
+        self.clock = time.monotonic()
+        self.results: list[Indexed] = []
+        self.engine: dict[str, Any] = {}
+        """What the engine said of itself, now or last."""
+
+    def look(self, engine: "Engine") -> None:
+        """Ask the engine what it holds now."""
+        with suppress(SkymemError):
+            self.engine = engine.overview()
+
+    def _count(self) -> None:
+        for result in self.results:
+            index = (self.engine.get("agents") or {}).get(result.agent)
+            if index is not None:
+                result.indexed = index["memory"] + index["recent"]
+
+    def detail(self, pending: int, degraded: Sequence[str]) -> dict[str, Any]:
+        """The job's detail (README, "What a run reports")."""
+        self._count()
+        each = self.results
+        known = [result.indexed for result in each if result.indexed is not None]
+        detail: dict[str, Any] = {
+            "ok": not any(result.error for result in each),
+            "job": "index",
+            "started": self.started,
+            "duration_s": round(time.monotonic() - self.clock, 6),
+            "eligible": sum(result.eligible for result in each),
+            "acted": sum(result.embedded for result in each),
+            "skipped": {},
+            "quarantined": 0,
+            "embedded": sum(result.embedded for result in each),
+            "chunks": sum(result.chunks for result in each),
+            "pending": sum(result.pending for result in each),
+            "indexed": sum(known) if known else None,
+            "model": self.engine.get("model"),
+            "dimension": self.engine.get("dimension"),
+            "rag_pending": pending,
+            "degraded": list(degraded),
+            "agents": {result.agent: result.to_json() for result in each},
+        }
+        if not detail["acted"]:
+            detail["why"] = self._why_nothing()
+        errors = dict.fromkeys(result.error for result in each if result.error)
+        if errors:
+            detail["error"] = "; ".join(errors)
+        return detail
+
+    def _why_nothing(self) -> str:
+        if not self.results:
+            return "there is no agent yet"
+        if any(result.error for result in self.results):
+            return "it failed"
+        return "the index has everything" if not any(r.pending for r in self.results) else "not yet"
+
+
+@contextmanager
+def _reported(work: Workplace) -> Iterator[_Report]:
+    report = _Report(work.now())
+    report.engine = read_json(work.paths.engine_status) or {}
+    yield report
+
+
+def _indexed(
+    work: Workplace,
+    catalog: Catalog,
+    agents: Sequence[str],
+    report: _Report,
+    *,
+    force: bool,
+    batch: int,
+) -> dict[str, Indexed]:
+    if not agents:
+        return {}
+    engine = _engine(work)
+    results = index_agents(work, catalog, agents, engine, force=force, batch=batch)
+    _wait_until_whole(work, engine, results)
+    report.look(engine)
+    return {result.agent: result for result in results}
+
+
+def _engine(work: Workplace) -> "Engine":
+    if work.engine is None:
+        raise EngineUnavailableError("SKYMEM_ENGINE=off keeps it from being used; unset that")
+    return work.engine()
+
+
+def _rehearsed(work: Workplace, catalog: Catalog, agent: str) -> Indexed:
+    """Count what is owed, by the catalog; short-term's share is known to the engine alone."""
+    result = Indexed(agent)
+    try:
+        work.ask(catalog, work.shelf(agent), lambda: None)
+        cursors = IndexCursors(catalog, agent, index_epoch(work.paths, agent))
+        archive = cursors.owed("archive") if work.rules.engine.recent else 0
+        result.pending = cursors.owed("long")
+        result.eligible = result.pending + archive
+        result.owed = is_owed(work, catalog, agent)
+    except SkymemError as error:
+        result.error, result.exit_code = str(error), error.exit_code
+    return result
+
+
+def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Indexed]) -> None:
+    """Wait while the engine makes an index anew: until then recall is degraded."""
+    agents = {result.agent for result in results if not result.error}
+    while agents:
+        indexes = engine.overview()["agents"]
+        building = {
+            agent: index["building"]
+            for agent, index in indexes.items()
+            if agent in agents and index["building"]
+        }
+        if not building:
+            return
+        for agent, step in building.items():
+            work.tell(
+                f"index {agent}: made anew, {step['done']:,} of {step['of']:,}, "
+                f"{step['per_second']:,.0f}/s, {step['left_s'] or 0:,.0f} s left"
+            )
+        work.check_stop()
+        time.sleep(LOOK_SECONDS)
+
+
+def _compared(
+    work: Workplace, catalog: Catalog, engine: "Engine", result: Indexed
+) -> dict[str, Any]:
+    """Hold the ids of index and lines against each other, and ask some memories for themselves."""
+    try:
+        stats = engine.stats(result.agent, SAMPLE)
+        extra: dict[str, Any] = {}
+        for collection in ("memory", "recent"):
+            tiers = [tier for tier, name in COLLECTIONS.items() if name == collection]
+            lines = _ids_of_lines(work, catalog, result.agent, tiers)
+            index = set(_ids_of_index(engine, result.agent, collection))
+            missing, stale = sorted(lines - index), sorted(index - lines)
+            extra[collection] = {
+                "lines": len(lines),
+                "indexed": len(index),
+                "missing": len(missing),
+                "stale": len(stale),
+                "missing_ids": missing[:TOLD_IDS],
+                "stale_ids": stale[:TOLD_IDS],
+            }
+    except SkymemError as error:
+        result.error, result.exit_code = str(error), error.exit_code
+        return {}
+    return {"compared": extra, "stats": stats}
+
+
+def _ids_of_index(engine: "Engine", agent: str, collection: str) -> Iterator[str]:
+    after = ""
+    while True:
+        found = engine.ids(agent, collection, after, IDS_AT_ONCE)["ids"]
+        yield from found
+        if len(found) < IDS_AT_ONCE:
+            return
+        after = found[-1]
+
+
+def _ids_of_lines(work: Workplace, catalog: Catalog, agent: str, tiers: Sequence[str]) -> set[str]:
+    """The ids of what the tiers hold and is to be indexed; blank texts count as well."""
+    cursors = IndexCursors(catalog, agent, "")
+    found = {name for tier in tiers if tier != "short" for name in cursors.ids(tier)}
+    if "short" not in tiers:
+        return found
+    if not work.rules.engine.recent:
+        return set()
+    return found | {entry.id for entry in named_short(work.shelf(agent), catalog)}
+
+
+def export_onnx(work: Workplace, *, dry_run: bool = False) -> dict[str, Any]:
+    """Write the model's fp32 ONNX file, in a process of its own: torch belongs to engines alone.
+
+    Raises:
+        EngineUnavailableError: the extra is missing, or the file is not as good as the model.
+    """
+    model, target = work.rules.engine.model, work.paths.models
+    if dry_run:
+        return {"file": str(target / model.rpartition("/")[2] / "model.onnx"), "dry_run": True}
+    command = [sys.executable, "-m", "skymem.engine.export", model, str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["it gave no reason"]
+        raise EngineUnavailableError(said[-1].removeprefix("skymem: "))
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told

@@ -1,0 +1,40 @@
+"""A saved plan: what a dry run decided, on disk, for `skymem apply` (promise 3)."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from skymem.errors import StalePlanError
+from skymem.jobs.detail import Ended
+from skymem.jobs.table import JOBS, steps_of
+from skymem.model.plan import Plan
+from skymem.policy.admit import check_agent_name
+from skymem.stores.files import Files, disk_errors
+
+
+def save_plans(path: Path, outcomes: Iterable[Ended], job: str, now: float) -> None:
+    """Save what a dry run decided; ids, places and numbers, never text (promise 6)."""
+    plans = [plan.to_json() for outcome in outcomes for plan in outcome.plans]
+    document = {"skymem_plan": 1, "job": job, "made": now, "plans": plans}
+    Files().replace(path, json.dumps(document).encode() + b"\n")
+
+
+def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Plan]]:
+    """Read a saved plan: the job and its plans by (job, agent).
+
+    Raises:
+        StalePlanError: the file is not a plan of this version.
+        DiskError: it can't be read.
+    """
+    with disk_errors(path):
+        data = path.read_bytes()
+    try:
+        document = json.loads(data)
+        plans = [Plan.from_json(value) for value in document["plans"]]
+        job = str(document["job"])
+        steps = {*steps_of(job)} & {*JOBS}
+        if document["skymem_plan"] != 1 or not plans or {plan.job for plan in plans} - steps:
+            raise ValueError
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        raise StalePlanError(f"{path} is not a plan this version wrote") from None
+    return job, {(plan.job, check_agent_name(plan.agent)): plan for plan in plans}

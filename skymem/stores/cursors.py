@@ -1,0 +1,129 @@
+"""How far the vector index has come with each file of the tiers; derived, kept in the catalog.
+
+A cursor holds within one epoch of the index: when that was made anew, or lost something, it has
+another epoch and everything is asked about again (design §5, row P11).
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from skymem.stores.catalog import Catalog
+from skymem.stores.home import HomePaths
+from skymem.stores.status import read_json
+
+TIERS: Final = ("long", "archive")
+
+_AT: Final = "CASE WHEN epoch = ? THEN indexed_to ELSE 0 END"
+
+
+class Place(NamedTuple):
+    """Where a memory lies that the index may not have."""
+
+    id: str
+    digest: str
+    start: int
+    end: int
+
+
+class Piece(NamedTuple):
+    """A run of memories of one file, beyond its cursor."""
+
+    file: int
+    name: str
+    places: list[Place]
+    reaches: int
+    """The cursor once all of them are indexed."""
+
+
+class IndexCursors:
+    """The cursors of one agent, in one epoch of its index."""
+
+    def __init__(self, catalog: Catalog, agent: str, epoch: str) -> None:
+        """Look at `catalog`, caught up; an empty `epoch` is that of an index that isn't there."""
+        self._catalog = catalog
+        self._agent = agent
+        self._epoch = epoch
+
+    @property
+    def epoch(self) -> str:
+        """The epoch the cursors are about."""
+        return self._epoch
+
+    def owed(self, tier: str) -> int:
+        """How many memories of a tier are beyond the cursors; costs what is owed."""
+        query = (
+            f"SELECT file, memories, {_AT} FROM files "  # noqa: S608  (a constant)
+            "WHERE agent = ? AND tier = ? AND (epoch <> ? OR indexed_to < read_to)"
+        )
+        rows = self._catalog.database.execute(query, (self._epoch, self._agent, tier, self._epoch))
+        return sum(memories if not at else self._count(file, at) for file, memories, at in rows)
+
+    def _count(self, file: int, at: int) -> int:
+        query = "SELECT COUNT(*) FROM memories WHERE file = ? AND start >= ?"
+        return int(self._catalog.database.execute(query, (file, at)).fetchone()[0])
+
+    def pieces(self, tier: str, limit: int) -> Iterator[Piece]:
+        """Yield what is beyond the cursors, at most `limit` at a time; each is to be passed."""
+        query = (
+            f"SELECT file, name, read_to, {_AT} FROM files "  # noqa: S608  (a constant)
+            "WHERE agent = ? AND tier = ? AND (epoch <> ? OR indexed_to < read_to) ORDER BY name"
+        )
+        found = self._catalog.database.execute(
+            query, (self._epoch, self._agent, tier, self._epoch)
+        ).fetchall()
+        for file, name, read_to, start in found:
+            at = start
+            while at < read_to:
+                places = self._places(file, at, limit)
+                at = places[-1].end if len(places) == limit else read_to
+                yield Piece(file, name, places, at)
+
+    def _places(self, file: int, at: int, limit: int) -> list[Place]:
+        query = (
+            "SELECT id, digest, start, end FROM memories "
+            "WHERE file = ? AND start >= ? ORDER BY start LIMIT ?"
+        )
+        rows = self._catalog.database.execute(query, (file, at, limit))
+        return [Place(name, digest.hex(), start, end) for name, digest, start, end in rows]
+
+    def passed(self, piece: Piece) -> None:
+        """Record that all of a piece is in the index."""
+        self._catalog.database.execute(
+            "UPDATE files SET epoch = ?, indexed_to = ? "
+            "WHERE file = ? AND (epoch <> ? OR indexed_to < ?)",
+            (self._epoch, piece.reaches, piece.file, self._epoch, piece.reaches),
+        )
+
+    def ids(self, tier: str) -> Iterator[str]:
+        """Yield the ids of all the memories of a tier."""
+        query = (
+            "SELECT id FROM memories JOIN files USING (file) "
+            "WHERE files.agent = ? AND files.tier = ?"
+        )
+        for row in self._catalog.database.execute(query, (self._agent, tier)):
+            yield row[0]
+
+    def short_known(self, known: bytes) -> bool:
+        """Whether short-term, as hashed in `known`, is indexed whole."""
+        query = "SELECT epoch, known FROM short_indexed WHERE agent = ?"
+        row = self._catalog.database.execute(query, (self._agent,)).fetchone()
+        return row is not None and (row[0], bytes(row[1])) == (self._epoch, known)
+
+    def short_passed(self, known: bytes) -> None:
+        """Record that short-term, as hashed in `known`, is in the index."""
+        self._catalog.database.execute(
+            "INSERT OR REPLACE INTO short_indexed VALUES (?, ?, ?)",
+            (self._agent, self._epoch, known),
+        )
+
+
+def index_epoch(paths: HomePaths, agent: str) -> str:
+    """The epoch of an agent's index, as the engine wrote it beside it; "" where there is none."""
+    found = read_json(paths.chroma_store / agent / "current.json") or {}
+    epoch = found.get("epoch")
+    return epoch if isinstance(epoch, str) else ""
+
+
+def rag_pending(paths: HomePaths, catalog: Catalog, agent: str) -> int:
+    """How many long-term memories the vector index does not have yet (row P11)."""
+    return IndexCursors(catalog, agent, index_epoch(paths, agent)).owed("long")
