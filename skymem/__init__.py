@@ -98,7 +98,8 @@ class AgentMemory:
             semantic_weight: share of meaning against the rest, 0 to 1.
 
         Returns:
-            A list of `skymem.recall.result.Recalled`, whose `mode` says what answered, and `degraded` what did not work.
+            A list of `skymem.recall.result.Recalled`; its `mode` says what answered, its
+            `degraded` what did not work.
 
         Raises:
             UsageError, NotAllowedError, DiskError.

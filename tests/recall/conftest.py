@@ -1,0 +1,79 @@
+"""A home to recall from, and the one thing that is not real: who knows of meaning."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from skymem.errors import EngineUnavailableError, SkymemError
+from skymem.recall import request, search
+from skymem.recall.result import Recall
+from tests.conftest import Desk
+
+
+@dataclass
+class Meanings:
+    """Answers as the engine does, from cosines a test gave it."""
+
+    cosines: Mapping[str, float] = field(default_factory=dict)
+    degraded: Sequence[str] = ()
+    fails: SkymemError | None = None
+    runs: bool = True
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def running(self) -> bool:
+        return self.runs
+
+    def query(
+        self,
+        agent: str,
+        text: str,
+        limit: int,
+        collections: Sequence[str] = ("memory", "recent"),
+        also: Sequence[str] = (),
+        *,
+        deadline_seconds: float = 30.0,
+    ) -> dict[str, Any]:
+        self.asked.append(
+            {
+                "agent": agent,
+                "text": text,
+                "limit": limit,
+                "collections": tuple(collections),
+                "also": tuple(also),
+                "deadline_seconds": deadline_seconds,
+            }
+        )
+        if self.fails is not None:
+            raise self.fails
+        best = sorted(self.cosines.items(), key=lambda item: (-item[1], item[0]))
+        return {
+            "hits": [list(item) for item in best[:limit]],
+            "also": {name: self.cosines[name] for name in also if name in self.cosines},
+            "degraded": list(self.degraded),
+            "epoch": "e",
+            "indexed": len(best),
+        }
+
+
+def no_engine() -> search.Vectors:
+    """What `Home.engine` does where there is to be none."""
+    raise EngineUnavailableError("there is none here")
+
+
+Ask = Callable[..., Recall]
+
+
+@pytest.fixture
+def ask(desk: Desk) -> Ask:
+    """Recall from the desk's home: `ask(query, engine=…, limit=…, mode=…, tiers=…, …)`."""
+
+    def answer(query: str, *, engine: Meanings | None = None, **more: Any) -> Recall:
+        names = {"tiers", "kind", "tags", "meta", "since_us"}
+        filters = request.filters_of(**{key: more.pop(key) for key in names & more.keys()})
+        asked = request.ask(query, filters=filters, **more)
+        connect = no_engine if engine is None else lambda: engine
+        return search.recall(desk.work(), desk.agent, asked, connect)
+
+    return answer

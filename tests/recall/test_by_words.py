@@ -1,0 +1,374 @@
+"""Mode `deterministic`: every tier, each memory once, in the order of row R2's formula."""
+
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skymem.model.identity import digest
+from skymem.model.spelling import read_line
+from skymem.policy import rank
+from skymem.policy.importance import worth
+from skymem.recall.best import WAITING_MAX
+from skymem.recall.glance import Glance
+from tests.conftest import START, Desk, line
+from tests.recall.conftest import Ask
+
+HOUR = 3600.0
+DETERMINISTIC = {"mode": "deterministic"}
+
+
+def texts(found: Any) -> list[str]:
+    return [one.content for one in found]
+
+
+def put(desk: Desk, name: str, *lines: bytes) -> None:
+    with (desk.tiers.directory / name).open("ab") as stream:
+        stream.write(b"".join(lines))
+
+
+ARCHIVE = "short_term_archive_20231114.jsonl"
+
+
+def test_all_tiers_answer_in_one_list(desk: Desk, ask: Ask) -> None:
+    put(desk, "long_term.jsonl", line("report in long-term", 0.5, id="l"))
+    put(desk, ARCHIVE, line("report in an archive", 0.4, id="a"))
+    desk.echo(line("report in short-term", 0.3, id="s"), line("something else", 0.2, id="e"))
+    found = ask("REPORT?", **DETERMINISTIC)
+
+    assert [(one.id, one.tier) for one in found] == [
+        ("l", "long"),
+        ("a", "archive"),
+        ("s", "short"),
+        ("e", "short"),
+    ]
+    assert (found.mode, found.degraded) == ("deterministic", [])
+
+
+def test_a_result_says_what_its_score_is_made_of(desk: Desk, ask: Ask) -> None:
+    desk.clock = START + 3 * HOUR
+    desk.echo(line("user wants reports", 0.8, tags=["daily"], kind="preference", id="x"))
+    told = ask("daily reports, please: at 7", **DETERMINISTIC).as_json()
+
+    assert told["results"] == [
+        {
+            "id": "x",
+            "tier": "short",
+            "content": "user wants reports",
+            "score": 0.4675,  # 0.4 * 0.65 + 0.25 * 0.35 + 0.8 * 0.15
+            "parts": {
+                "text": 0.4,
+                "recency": 0.25,
+                "importance": 0.8,
+                "deterministic": 0.4675,
+                "semantic": None,
+            },
+            "ts": START,
+            "tags": ["daily"],
+            "kind": "preference",
+        }
+    ]
+
+
+def test_a_memory_without_importance_or_time_has_the_guides_and_no_recency(
+    desk: Desk, ask: Ask
+) -> None:
+    desk.echo(b'{"content": "a report", "kind": "decision"}\n')
+    (found,) = ask("report", **DETERMINISTIC)
+
+    assert (found.ts, found.parts.recency, found.parts.importance) == (None, 0.0, 0.8)
+    assert found.score == pytest.approx(0.65 + 0.12)
+
+
+def test_a_memory_that_shares_no_word_comes_last_with_its_recency(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("nothing of the sort", 0.0), line("a report", 0.0))
+    found = ask("report", **DETERMINISTIC)
+
+    assert texts(found) == ["a report", "nothing of the sort"]
+    assert found[1].score == pytest.approx(0.35)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "?!…", "🙂"])
+@pytest.mark.parametrize("mode", ["deterministic", "hybrid", "auto"])
+def test_a_query_without_a_word_returns_nothing(
+    desk: Desk, ask: Ask, query: str, mode: str
+) -> None:
+    desk.echo(line("something", 1.0))
+
+    assert ask(query, mode=mode) == []
+
+
+def test_the_bias_is_the_share_of_recency(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("old report", 0.5, ts=START - 99 * HOUR), line("new thing", 0.5))
+
+    assert texts(ask("report", recency_bias=0.0, **DETERMINISTIC)) == ["old report", "new thing"]
+    assert texts(ask("report", recency_bias=1.0, **DETERMINISTIC)) == ["new thing", "old report"]
+
+
+def test_scripts_without_spaces_are_found_by_two_letters(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("明日は会議があります", 0.5), line("お茶を飲みます", 0.6))
+
+    assert texts(ask("会議", **DETERMINISTIC))[0] == "明日は会議があります"
+
+
+def test_the_text_in_a_structured_record_is_found_and_comes_with_it(desk: Desk, ask: Ask) -> None:
+    record = {"ts": START, "record_type": "profile", "payload": {"facts": ["likes espresso"]}}
+    desk.echo(line("tea", 0.5), json.dumps({**record, "importance": 0.4}).encode() + b"\n")
+    found = ask("espresso", **DETERMINISTIC)[0]
+
+    assert (found.content, found.parts.text) == ("", 1.0)
+    assert found.as_json()["record_type"] == "profile"
+    assert found.as_json()["payload"] == record["payload"]
+
+
+# -- what may answer ------------------------------------------------------------------------------
+
+KEPT = [
+    pytest.param({"tiers": ["long"]}, {"l"}, id="tier"),
+    pytest.param({"tiers": ["short", "archive"]}, {"s", "t", "a"}, id="tiers"),
+    pytest.param({"kind": "fact"}, {"l", "s"}, id="kind"),
+    pytest.param({"tags": ["x"]}, {"l", "a"}, id="tag"),
+    pytest.param({"tags": ["x", "y"]}, {"l", "a", "s"}, id="any tag"),
+    pytest.param({"meta": [("room", "7")]}, {"a"}, id="a number as text"),
+    pytest.param({"meta": [("ok", "true")]}, {"l"}, id="the line's own field"),
+    pytest.param({"meta": [("room", "7"), ("ok", "true")]}, set(), id="all metadata"),
+    pytest.param({"since_us": round(START * 1e6)}, {"s", "l"}, id="since, without a time"),
+    pytest.param({"kind": "fact", "tiers": ["short"]}, {"s"}, id="both"),
+]
+
+
+@pytest.mark.parametrize(("filters", "names"), KEPT)
+def test_filters_choose_who_may_answer(
+    desk: Desk, ask: Ask, filters: dict[str, Any], names: set[str]
+) -> None:
+    put(desk, "long_term.jsonl", line("w", id="l", kind="fact", tags=["x"], ok=True))
+    put(desk, ARCHIVE, line("w", ts=START - 9, id="a", tags="x", metadata={"room": 7}))
+    desk.echo(line("w", id="s", kind="fact", tags=["y", "z"]), b'{"content": "w", "id": "t"}\n')
+
+    assert {one.id for one in ask("w", **filters, **DETERMINISTIC)} == names
+
+
+def test_another_agents_memories_do_not_answer(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("mine", 0.1))
+    desk.agent = "hobbs"
+    desk.shelf().ensure()
+    desk.echo(line("his", 0.9))
+
+    assert texts(ask("mine his", **DETERMINISTIC)) == ["his"]
+
+
+# -- each memory once, and none missed ------------------------------------------------------------
+
+
+def test_what_a_drain_still_holds_is_found(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("promoted", 0.9))
+    writer = desk.short_term.open("ab", buffering=0)
+    desk.run()
+    writer.write(line("written late", 0.5))
+    assert [memory.content for memory in desk.rests()] == ["written late"]
+    found = ask("late", **DETERMINISTIC)
+    writer.close()
+    desk.run()
+
+    assert [(one.content, one.tier) for one in found] == [
+        ("written late", "short"),
+        ("promoted", "long"),
+    ]
+
+
+def test_a_promoted_line_that_is_still_in_short_term_counts_once(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("a report", 0.9))
+    before = desk.short_term.read_bytes()
+    desk.run("promote")
+    (name,) = (memory.source_id for memory in desk.memories("long"))
+    desk.echo(before)
+    found = ask("report", **DETERMINISTIC)
+
+    assert [(one.id, one.tier) for one in found] == [(name, "long")]
+    assert ask("report", tiers=["short"], **DETERMINISTIC) == []
+
+
+def test_a_repeat_counts_once(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("a report"), line("a report"))
+
+    assert len(ask("report", **DETERMINISTIC)) == 1
+
+
+def test_an_id_has_the_place_that_show_gives_it(desk: Desk, ask: Ask) -> None:
+    put(desk, "long_term.jsonl", line("tea", 0.1, id="same"))
+    put(desk, ARCHIVE, line("a report", 0.9, id="same"), line("other", 0.1, id="other"))
+    with desk.work().catalog() as catalog:
+        (shown,) = desk.shelf().find("same", catalog)
+    found = {one.id: one for one in ask("report", **DETERMINISTIC)}
+
+    assert (shown.tier, shown.memory.content) == ("long", "tea")
+    assert (found["same"].tier, found["same"].content) == ("long", "tea")
+    assert found.keys() == {"same", "other"}
+
+
+def test_two_lines_of_short_term_that_claim_one_id_are_two_memories(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("first", id="same"), line("second", id="same"))
+    found = ask("first second", **DETERMINISTIC)
+
+    assert sorted(texts(found)) == ["first", "second"]
+    assert len({one.id for one in found}) == 2
+    for one in found:
+        with desk.work().catalog() as catalog:
+            assert [kept.memory.content for kept in desk.shelf().find(one.id, catalog)] == [
+                one.content
+            ]
+
+
+def test_damaged_lines_are_passed_over_and_glued_ones_read(desk: Desk, ask: Ask) -> None:
+    damage = b'{"content": "torn\n\xff\xfe\n[]\n\n' + line("x", importance=7)
+    glued = line("report one", id="1").rstrip() + line("report two", id="2")
+    for name in ("short_term.jsonl", "long_term.jsonl", ARCHIVE):
+        put(desk, name, damage)
+    put(desk, "long_term.jsonl", glued)
+    put(desk, ARCHIVE, b"\xef\xbb\xbf".join([b"", line("report three", id="3")]))
+    desk.echo(line("report four", id="4"), b'{"ts": 1, "content": "report, not whole yet')
+
+    assert {one.id for one in ask("report", **DETERMINISTIC)} == {"1", "2", "4"}
+
+
+def test_a_byte_order_mark_at_the_start_of_a_file_is_no_damage(desk: Desk, ask: Ask) -> None:
+    put(desk, ARCHIVE, b"\xef\xbb\xbf" + line("report", id="1"))
+
+    assert texts(ask("report", **DETERMINISTIC)) == ["report"]
+
+
+def test_a_home_with_nothing_in_it_answers_nothing(desk: Desk, ask: Ask) -> None:
+    assert ask("anything", **DETERMINISTIC) == []
+
+
+def test_a_catalog_that_can_not_be_used_is_done_without(desk: Desk, ask: Ask) -> None:
+    put(desk, "long_term.jsonl", line("report", id="l"))
+    desk.paths.state.mkdir(parents=True)
+    (desk.paths.state / "catalog.db").mkdir()
+    found = ask("report", **DETERMINISTIC)
+
+    assert texts(found) == ["report"]
+    assert "catalog" in found.degraded[0]
+
+
+# -- the order, held to its definition ------------------------------------------------------------
+
+WORDS = ["tea", "Tea", "report", "straße", "STRASSE", "茶を飲", "\u212a", "k", "tax"]
+CONTENT = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
+LINE = st.fixed_dictionaries(
+    {"content": CONTENT},
+    optional={
+        "ts": st.one_of(
+            st.integers(0, 20).map(lambda hours: START - hours * HOUR),
+            st.just("2023-11-14T21:00:00Z"),
+            st.floats(START - 9, START + 9),
+            st.none(),
+        ),
+        "importance": st.sampled_from([0, 0.2, 0.5, 1, 1e-3]),
+        "tags": st.lists(st.sampled_from(WORDS), max_size=2),
+        "metadata": st.fixed_dictionaries({"ts": st.integers(0, 5)}),
+    },
+)
+TIER = st.sampled_from(["short_term.jsonl", "long_term.jsonl", ARCHIVE])
+
+
+def reference(desk: Desk, query: str, bias: float) -> list[tuple[float, str]]:
+    """Every memory, weighed and sorted the plain way."""
+    wanted = rank.tokens(query)
+    found = {}
+    for memory in desk.memories("short") + desk.memories("archive") + desk.memories("long"):
+        words = rank.tokens(memory.content)
+        for tag in memory.tags:
+            words |= rank.tokens(tag)
+        hours = 0.0
+        if memory.time_us is not None:
+            hours = max(0.0, (desk.clock * 1e6 - memory.time_us) / 3.6e9)
+        recent = 0.0 if memory.time_us is None else 1 / (1 + hours)
+        importance = worth(memory).importance
+        score = len(wanted & words) / len(wanted) * (1 - bias) + recent * bias + importance * 0.15
+        name = memory.source_id or digest(memory).hex()
+        when = -1 if memory.time_us is None else memory.time_us
+        found[name] = (-round(score, 9), -importance, -when, name)
+    return [(-one[0], one[3]) for one in sorted(found.values())]
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    lines=st.lists(st.tuples(TIER, LINE, st.booleans()), max_size=30),
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
+    weighed=st.tuples(st.integers(1, 12), st.sampled_from([0.0, 0.35, 1.0])),
+)
+def test_the_order_is_that_of_the_definition(
+    desk: Desk,
+    ask: Ask,
+    lines: list[tuple[str, dict[str, Any], bool]],
+    query: str,
+    weighed: tuple[int, float],
+) -> None:
+    limit, bias = weighed
+    for path in desk.tiers.directory.glob("*.jsonl"):
+        path.unlink()
+    for name, fields, escaped in lines:
+        put(desk, name, json.dumps(fields, ensure_ascii=escaped).encode() + b"\n")
+    found = ask(query, limit=limit, recency_bias=bias, **DETERMINISTIC)
+    expected = reference(desk, query, bias)[:limit]
+
+    assert [(round(one.score, 9), one.id) for one in found] == expected
+
+
+@settings(max_examples=300)
+@given(
+    fields=LINE,
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    bias=st.floats(0, 1),
+    escaped=st.booleans(),
+)
+def test_a_glance_never_turns_a_line_away_that_reaches(
+    fields: dict[str, Any], query: str, bias: float, escaped: bool
+) -> None:
+    raw = json.dumps(fields, ensure_ascii=escaped).encode()
+    memory = read_line(raw)
+    wanted = rank.tokens(query)
+    now_us = round(START * 1_000_000)
+    score = rank.deterministic(
+        rank.text_score(wanted, rank.tokens_of(memory.searchable, memory.tags)),
+        rank.recency(memory.time_us, now_us),
+        worth(memory).importance,
+        bias,
+    )
+
+    assert Glance(wanted, bias, now_us).reaches(raw, score)
+
+
+def test_most_lines_that_can_not_be_among_the_best_are_not_read() -> None:
+    glance = Glance(rank.tokens("morning report"), 0.35, round(START * 1_000_000))
+    old = START - 999 * HOUR
+
+    assert not glance.reaches(line("tea", 1.0, ts=old), 0.4)
+    assert glance.reaches(line("tea", 1.0, ts=START), 0.4)
+    assert glance.reaches(line("a report", 1.0, ts=old), 0.4)
+    assert not glance.reaches('{"ts": 5, "content": "Grüße"}'.encode(), 0.4)
+    assert glance.reaches(b'{"ts": 5, "content": "\\u0072eport"}', 0.4)
+    assert glance.reaches(b'{"\\u0074s": 1700000000, "content": "x"}', 0.4)
+
+
+def test_the_best_of_many_are_found_wherever_they_stand(desk: Desk, ask: Ask) -> None:
+    many = WAITING_MAX * 3
+    put(
+        desk, "long_term.jsonl", *(line(f"report {n}", n / many, id=f"{n:05}") for n in range(many))
+    )
+    found = ask("report", limit=3, **DETERMINISTIC)
+
+    assert texts(found) == [f"report {many - n}" for n in (1, 2, 3)]
+
+
+def test_a_file_that_is_no_file_is_told_and_not_waited_for(desk: Desk, ask: Ask) -> None:
+    put(desk, "long_term.jsonl", line("report", id="l"))
+    os.mkfifo(desk.tiers.directory / ARCHIVE)
+
+    assert texts(ask("report", **DETERMINISTIC)) == ["report"]
