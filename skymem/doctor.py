@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from skymem.app import READER_BUSY_MS, Home, now
+from skymem.app import READER_BUSY_MS, Home, engine_allowed, now
 from skymem.errors import SkymemError
+from skymem.jobs.detail import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors, take_lease
@@ -25,6 +26,9 @@ from skymem.stores.shelf import _open_or_none
 MOUNTS: Final = Path("/proc/self/mounts")
 FREE_BYTES_MIN: Final = 100 * 1024 * 1024
 FUTURE_SECONDS_MAX: Final = 60.0
+SAMPLE: Final = 20
+"""Vectors of each agent that are asked to find themselves."""
+
 NETWORK_FILESYSTEMS: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"})
 
 Check = dict[str, str]
@@ -40,6 +44,7 @@ def examine(home: Home) -> list[Check]:
         "locks": _locks,
         "ledger": _ledger,
         "agents": _agents,
+        "engine": _engine,
         "clock": _clock,
     }
     return [found for name, check in checks.items() for found in _whole(name, check(home))]
@@ -190,6 +195,31 @@ def _readable(path: Path) -> Iterator[Check]:
         yield _say("problem", "files", f"{path} is no regular file; put one there")
     elif (fd := _open_or_none(path)) is not None:
         os.close(fd)
+
+
+def _engine(home: Home) -> Iterator[Check]:
+    """Ask the engine for its model, and each index for itself; starts it where it may."""
+    if not engine_allowed():
+        yield _say("note", "engine", "SKYMEM_ENGINE=off keeps it from being asked")
+        return
+    engine = home.engine()
+    overview = engine.overview()
+    yield _say("ok", "engine", f"{overview['model']}, {overview['dimension']} dimensions")
+    for agent in home.agents():
+        stats = engine.stats(agent, SAMPLE)
+        asked, found = stats["sample"]["asked"], stats["sample"]["found"]
+        for problem in stats["problems"]:
+            yield _say("problem", "index", problem)
+        if stats["building"]:
+            yield _say("note", "index", f"{agent}: {building_words(stats['building'])}")
+        elif stats["missing"] or stats["extra"] or found < asked:
+            text = (
+                f"{agent}: {stats['missing']} vector(s) missing, {stats['extra']} too many, "
+                f"{found} of {asked} find themselves; make it anew with: skymem index --force"
+            )
+            yield _say("problem", "index", text)
+        else:
+            yield _say("ok", "index", f"{agent}: {stats['vectors']} vectors, all as they should be")
 
 
 def _clock(home: Home) -> Iterator[Check]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from skymem.app import READER_BUSY_MS, Home, now
 from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import SkymemError
+from skymem.jobs.detail import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog, TierCount
@@ -118,14 +119,6 @@ def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
                 "make it anew with: skymem index --force"
             )
     return alarms
-
-
-def building_words(building: Mapping[str, Any]) -> str:
-    """How far an index is that is being made anew."""
-    rate, left = building.get("per_second") or 0, building.get("left_s")
-    ends = "" if left is None else f", {left:,.0f} s left"
-    done, whole = building["done"], building["of"]
-    return f"its index is being made anew: {done:,} of {whole:,} ({rate:,.0f}/s{ends})"
 
 
 def _owing(agents: list[dict[str, Any]]) -> list[str]:

@@ -75,14 +75,23 @@ def _look(spoken: Globals, *, as_json: bool) -> None:
 
 
 def _compared(one: dict[str, Any]) -> list[str]:
+    from skymem.jobs.detail import building_words
+
     told = [
         f"{collection}: {found['lines']:,} in the lines, {found['indexed']:,} in the index, "
         f"{found['missing']:,} missing, {found['stale']:,} stale"
         for collection, found in one.get("compared", {}).items()
     ]
     if "stats" in one:
-        asked = one["stats"]["self_queries"]
-        told.append(f"{asked['found']} of {asked['asked']} sampled memories find themselves")
+        stats = one["stats"]
+        told.append(
+            f"vectors: {stats['vectors']:,} in the cache, {stats['missing']:,} missing in Chroma, "
+            f"{stats['extra']:,} too many; {stats['sample']['found']} of "
+            f"{stats['sample']['asked']} sampled find themselves"
+        )
+        if stats["building"]:
+            told.append(building_words(stats["building"]))
+        told += stats["problems"]
     return told
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import EngineUnavailableError, SkymemError
+from skymem.jobs.detail import building_words
 from skymem.jobs.index import (
     BATCH,
     COLLECTIONS,
@@ -204,10 +205,7 @@ def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Index
         if not building:
             return
         for agent, step in building.items():
-            work.tell(
-                f"index {agent}: made anew, {step['done']:,} of {step['of']:,}, "
-                f"{step['per_second']:,.0f}/s, {step['left_s'] or 0:,.0f} s left"
-            )
+            work.tell(f"{agent}: {building_words(step)}")
         work.check_stop()
         time.sleep(LOOK_SECONDS)
 
