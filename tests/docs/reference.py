@@ -20,6 +20,7 @@ CODES: Final = {
     22: "the plan no longer fits",
     24: "there is no such memory, or the first letters fit several",
     30: "not allowed: an agent's name, or another user's home",
+    40: "there is no engine, or no model, and the verb is about it",
     74: "the disk is full, read-only or broken",
     78: "the configuration is not usable",
     130: "interrupted; nothing is lost",
