@@ -39,16 +39,20 @@ class Glance:
     def reaches(self, raw: bytes, floor: float) -> bool:
         """Whether a memory of this line could have a deterministic score of `floor` or more."""
         rest = floor - IMPORTANCE_WEIGHT - _ROUNDING
-        if rest <= 0 or (b"\\" in raw and _ESCAPE in raw):  # one letter is found ten times as fast
+        # One letter is found ten times as fast as two: nearly no line has any escape.
+        if rest <= 0 or (b"\\" in raw and _ESCAPE in raw):
             return True
         if raw.isascii():
             lower = raw.lower()
-            shared = sum([token in lower for token in self._ascii])
+            for word in self._ascii:
+                if word in lower:
+                    rest -= self._for_a_token
         else:
             # Casefolding goes letter by letter, so what holds a word holds its casefolded form.
             text = raw.decode("utf-8", "replace").casefold()
-            shared = sum([token in text for token in self._all])
-        rest -= shared * self._for_a_token
+            for token in self._all:
+                if token in text:
+                    rest -= self._for_a_token
         if rest <= 0:
             return True
         return rest <= self._bias and self._is_as_recent(raw, rest / self._bias)
@@ -57,7 +61,10 @@ class Glance:
         """Whether a time in the line could be recent enough for that much recency."""
         age_us = (1 / recency - 1) * MICROSECONDS_PER_HOUR
         oldest_us = self._now_us - age_us - _ROUNDING_US
-        return any(_time_us(spelled) >= oldest_us for spelled in _TIME.findall(raw))
+        for spelled in _TIME.findall(raw):  # noqa: SIM110  (any() takes half as long again here)
+            if _time_us(spelled) >= oldest_us:
+                return True
+        return False
 
 
 def _time_us(spelled: bytes) -> float:
