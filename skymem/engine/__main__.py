@@ -5,6 +5,7 @@ another engine has the home already (0), or when it can't start (its exit code).
 """
 
 import asyncio
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -107,7 +108,8 @@ def detach() -> Callable[[], None]:
     os.close(read_end)
 
     def ready() -> None:
-        os.write(write_end, b"\0")
+        with contextlib.suppress(BrokenPipeError):  # nobody waits in front any more
+            os.write(write_end, b"\0")
         os.close(write_end)
 
     return ready

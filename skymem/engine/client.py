@@ -34,6 +34,9 @@ PAUSE_SECONDS: Final = (0.01, 0.05)
 DEATHS_MAX: Final = 5
 """Engines that may die before they greet, in one call."""
 
+SENT_AWAY_MAX: Final = 3
+"""Engines sent away in a row for being old, before it must be what is installed that is old."""
+
 TEXT_CHARACTERS_MAX: Final = 2_000_000
 """Of a text, and of all texts of one request: what a frame holds however they are spelt."""
 
@@ -69,6 +72,7 @@ class Engine:
         self._dialogue: Dialogue | None = None
         self._pid = os.getpid()
         self._version = ""
+        self._sent_away = 0
 
     # -- what can be asked ----------------------------------------------------------------------
 
@@ -271,12 +275,14 @@ class Engine:
             )
             if not fits:
                 self._check_replaceable(theirs, ours)
+                self._sent_away += 1
                 dialogue.ask(pack({"id": "leave", "op": "leave"}), deadline)
         except GoodbyeError:
             fits = False
         finally:
             if not fits:
                 dialogue.close()
+        self._sent_away = 0 if fits else self._sent_away
         return fits
 
     def _greeting_of(self, dialogue: Dialogue, ours: Greeting, deadline: float) -> Greeting:
@@ -294,6 +300,12 @@ class Engine:
             raise EngineUnavailableError(
                 f"it is of release {theirs.version}, this process still of {ours.version}: "
                 "restart this process"
+            )
+        if self._sent_away >= SENT_AWAY_MAX:
+            self._sent_away = 0
+            raise EngineUnavailableError(
+                f"what is installed is of release {theirs.version}, this process of "
+                f"{ours.version}: restart this process"
             )
         if not self._start:
             raise EngineUnavailableError("one of other release or settings is running")

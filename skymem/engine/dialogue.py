@@ -67,12 +67,15 @@ class Dialogue:
         """Close the connection."""
         self._socket.close()
 
+    def __del__(self) -> None:
+        self._socket.close()  # callers of the Python API rarely say when they are done
+
     def _send(self, frame: bytes, deadline: float) -> bool:
         """Whether all of the frame went; where it did not, the engine may have said why."""
         rest = memoryview(frame)
         while rest:
             try:
-                rest = rest[self._socket.send(rest[:BLOCK_BYTES]) :]
+                rest = rest[self._socket.send(rest[:BLOCK_BYTES], socket.MSG_NOSIGNAL) :]
             except BlockingIOError:
                 self._wait(select.POLLOUT, deadline)
             except ConnectionError:

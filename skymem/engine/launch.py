@@ -57,6 +57,7 @@ class Launcher:
         if not self._paths.root.is_dir():
             raise HomeNotFoundError(str(self._paths.root))
         self._files.make_directory(self._paths.run)
+        self._files.make_directory(self._paths.rag)  # here, where the home's modes are known
         try:
             with held(
                 self._paths.run / "engine-start.lock",

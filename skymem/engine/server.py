@@ -11,8 +11,10 @@ import faulthandler
 import functools
 import os
 import signal
+import socket
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -102,7 +104,7 @@ class Server:
         """
         listening = listen(self._paths.engine_socket)
         self._names = _names(self._paths)
-        server = await asyncio.start_unix_server(self._connections.serve, sock=listening)
+        server = await _start_server(self._connections.serve, listening)
         ready()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -265,6 +267,17 @@ class Server:
             "connections": len(self._connections),
             **worker.overview,
         }
+
+
+async def _start_server(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    listening: socket.socket,
+) -> asyncio.Server:
+    if sys.version_info >= (3, 13):
+        # By default it would look for the socket's file under the name that was bound, which was
+        # good for the binding alone.
+        return await asyncio.start_unix_server(serve, sock=listening, cleanup_socket=False)
+    return await asyncio.start_unix_server(serve, sock=listening)
 
 
 def _deadline(frame: dict[str, Any]) -> float:

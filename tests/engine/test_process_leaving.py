@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import shutil
 import signal
 import threading
 import time
@@ -153,10 +152,12 @@ def test_an_engine_whose_socket_was_deleted_leaves_so_that_another_can_come(
     assert home.client().query("sky", "x", 1)["pid"] != first
 
 
-def test_an_engine_whose_home_was_deleted_leaves_and_makes_nothing_anew(home: EngineHome) -> None:
+def test_an_engine_whose_home_was_moved_away_leaves_and_makes_nothing_anew(
+    home: EngineHome,
+) -> None:
     home.client().overview()
     pid = home.pid()
-    shutil.rmtree(home.paths.root)
+    home.paths.root.rename(home.paths.root.with_name("elsewhere"))
     wait_until(lambda: not _runs(pid), "the engine has left")
 
     assert not home.paths.root.exists()
@@ -196,6 +197,17 @@ def test_a_process_of_an_older_release_does_not_replace_a_newer_engine(home: Eng
     with pytest.raises(EngineUnavailableError, match=r"release 0\.2\.0.*restart this process"):
         home.client().query("sky", "x", 1)
     assert new.query("sky", "x", 1)["pid"] == first
+
+
+def test_a_process_of_a_newer_release_than_what_is_installed_does_not_start_it_for_ever(
+    home: EngineHome,
+) -> None:
+    client = home.client()
+    client._version = "0.3.0"
+
+    with pytest.raises(EngineUnavailableError, match=r"installed is of release 0\.1\.0"):
+        client.query("sky", "x", 1)
+    assert len(home.lines("started.txt")) <= 5
 
 
 def test_one_who_starts_no_engine_sends_none_away(home: EngineHome) -> None:

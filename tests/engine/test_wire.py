@@ -1,3 +1,5 @@
+"""What goes over the socket: frames, greetings, errors, and requests that are checked."""
+
 import json
 
 import pytest
