@@ -1,6 +1,6 @@
 """Every measurement, one after the other: python -m benchmarks."""
 
-from benchmarks import daemon, idle_run, promote, remember, status
+from benchmarks import daemon, idle_run, indexing, promote, recall, remember, status
 
-for measurement in (promote, remember, status, idle_run, daemon):
+for measurement in (promote, remember, status, idle_run, daemon, indexing, recall):
     measurement.main()
