@@ -4,7 +4,7 @@ Words, recency and importance are weighed from the lines themselves, which are t
 comes from the engine, and where that can't answer the lines do, and the result says so.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -34,6 +34,12 @@ NEAREST_MAX: Final = 20_000
 
 WIDER_TIMES: Final = 4
 """How many times as many are asked for when too few passed."""
+
+ID_LETTERS_MAX: Final = 1024
+"""A writer's own id beyond this is not asked about: a question has to fit what the engine reads."""
+
+QUERY_LETTERS_MAX: Final = 100_000
+"""Of a query, what the engine is sent: far more than any model reads."""
 
 START_SECONDS: Final = 10.0
 """What an answer may take of an engine that has yet to be started: it loads its model first."""
@@ -155,10 +161,10 @@ class _Search:
 
     def _hybrid(self) -> tuple[list[Recalled], str]:
         """Weigh the best by words and the best by meaning together; without meaning, by words."""
-        pool = max(POOL, POOL_TIMES * self._request.limit)
+        pool = min(NEAREST_MAX, max(POOL, POOL_TIMES * self._request.limit))
         words = self._by_words(pool)
         try:
-            nearest = self._by_meaning(pool, [one.id for one in words])
+            nearest = self._by_meaning(pool, {one.id: one for one in words})
         except (EngineUnavailableError, BusyError, DiskError) as error:
             self._work.degrade(f"by words only: {error}")
             return self._deterministic(words), "deterministic"
@@ -172,7 +178,7 @@ class _Search:
     def _semantic(self) -> list[Recalled]:
         if not self._request.query.strip():
             return []
-        nearest = self._by_meaning(self._request.limit, ())
+        nearest = self._by_meaning(self._request.limit, {})
         cosines = [(nearest.cosines[one.id], one) for one in nearest.found]
         return self._first([(rank.semantic(cosine), cosine, one) for cosine, one in cosines])
 
@@ -183,19 +189,23 @@ class _Search:
             for score, cosine, one in scored[: self._request.limit]
         ]
 
-    def _by_meaning(self, wanted: int, also: Sequence[str]) -> Nearest:
+    def _by_meaning(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
         """The nearest `wanted` that are still in a tier and pass the filters.
+
+        Those that are `known` do, and are asked about whether they are near or not.
 
         More are asked for until enough did, as an index knows neither: what a memory is now is in
         its line.
         """
         found: dict[str, Candidate] = {}
         cosines: dict[str, float] = {}
-        limit = max(POOL, 2 * wanted)
+        limit = min(NEAREST_MAX, max(POOL, 2 * wanted))
         while True:
-            answer = self._query(limit, also)
+            answer = self._query(limit, [name for name in known if len(name) <= ID_LETTERS_MAX])
             hits = {name: float(cosine) for name, cosine in answer["hits"]}
-            found |= self._located([name for name in hits if name not in cosines])
+            new = hits.keys() - cosines.keys()
+            found |= {name: known[name] for name in new & known.keys()}
+            found |= self._located(sorted(new - known.keys()))
             cosines |= hits
             if len(found) >= wanted or len(answer["hits"]) < limit or limit >= NEAREST_MAX:
                 break
@@ -212,7 +222,7 @@ class _Search:
         seconds = ANSWER_SECONDS if vectors.running() else START_SECONDS
         return vectors.query(
             self._agent,
-            self._request.query,
+            self._request.query[:QUERY_LETTERS_MAX],
             limit,
             self._collections(),
             also,
@@ -232,6 +242,6 @@ class _Search:
             one.id: Candidate(
                 one.id, one.tier, one.file, 0, one.memory, self._scale.weigh(one.memory)
             )
-            for one in (kept[name] for name in names if name in kept)
+            for one in kept.values()
             if filters.let(one.memory)
         }

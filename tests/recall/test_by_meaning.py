@@ -52,6 +52,13 @@ def test_a_query_of_signs_alone_still_has_a_meaning(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("tea")
+def test_a_hit_that_words_found_too_counts_once(ask: Ask) -> None:
+    found = ask("tea", limit=2, engine=Meanings({"s": 0.9, "gone": 0.8}))
+
+    assert names(found) == ["s", "a"]
+
+
+@pytest.mark.usefixtures("tea")
 def test_equal_meaning_is_ordered_as_every_tie(desk: Desk, ask: Ask) -> None:
     desk.echo(line("x", 0.9, id="z"), line("y", 0.0, ts=START + 1, id="y"))
     found = ask("q", mode="semantic", engine=Meanings(dict.fromkeys("aslyz", 0.5)))
@@ -181,6 +188,16 @@ def test_the_engine_is_asked_once_with_the_best_by_words_beside(ask: Ask) -> Non
     assert [(call["agent"], call["text"], call["also"]) for call in engine.asked] == [
         ("sky", "tea", ("s", "a", "l"))
     ]
+
+
+def test_a_question_stays_small_whatever_ids_and_query_are(desk: Desk, ask: Ask) -> None:
+    desk.echo(line("tea", id="x" * 1_000_000), line("tea", 0.2, id="y"))
+    engine = Meanings({"y": 0.5})
+    found = ask("tea " * 100_000, engine=engine)
+
+    assert names(found) == ["y", "x" * 1_000_000]
+    assert engine.asked[0]["also"] == ("y",)
+    assert len(engine.asked[0]["text"]) == search.QUERY_LETTERS_MAX
 
 
 @pytest.mark.parametrize(("runs", "seconds"), [(True, 2.0), (False, 10.0)])
