@@ -7,6 +7,7 @@ the home's engine lock, so that no two engines ever have it open. Design §5, ha
 """
 
 import asyncio
+import contextlib
 import faulthandler
 import functools
 import os
@@ -111,8 +112,7 @@ class Server:
             loop.add_signal_handler(number, self._leave, signal.Signals(number).name)
         self._worker.start()
         await self._watch()
-        self._unlink()
-        await asyncio.sleep(0.01)  # what connected before the name went is still taken
+        await asyncio.sleep(0.01)  # who connected before the name went is still told
         server.close()
         return await self._finish()
 
@@ -215,7 +215,8 @@ class Server:
         silent = time.monotonic() - self._worker.progress_at
         stuck = bool(self._worker.doing) and silent > self._limits.hang
         if stuck or not self._worker.alive():
-            print(f"the worker does not come back from {self._worker.doing!r}", flush=True)  # noqa: T201
+            sys.stderr.write(f"the worker does not come back from {self._worker.doing!r}\n")
+            sys.stderr.flush()
             faulthandler.dump_traceback(all_threads=True)
             os._exit(STUCK)
 
@@ -233,12 +234,15 @@ class Server:
         patience = 0.0 if self._leaving.is_set() else self._limits.backlog
         if not self._leaving.is_set() or why.startswith("SIG"):  # a second signal is impatient
             self._backlog_until = time.monotonic() + patience
-        self._why = self._why or why
-        self._leaving.set()
+        if not self._leaving.is_set():
+            self._why = why
+            self._leaving.set()
+            # At once: who asks an engine to leave must not meet it again.
+            self._unlink()
+            self._connections.say_goodbye()
 
     async def _finish(self) -> int:
         """Answer what is in hand, within the time there is, then close the index."""
-        self._connections.say_goodbye()
         while self._connections.busy() and time.monotonic() < self._backlog_until:
             await asyncio.sleep(0.005)
         for request in self._backlog.withdraw():
@@ -251,8 +255,9 @@ class Server:
         return 0 if closed else STUCK
 
     def _unlink(self) -> None:
-        if _names(self._paths)[0] == self._names[0]:  # the name is ours as long as the lock is
-            os.unlink(self._paths.engine_socket)
+        with contextlib.suppress(OSError):
+            if _names(self._paths)[0] == self._names[0]:  # else it is another engine's, or none
+                os.unlink(self._paths.engine_socket)
 
     def _facts(self) -> dict[str, Any]:
         worker = self._worker

@@ -136,6 +136,30 @@ def test_a_request_the_engine_does_not_know_is_refused_and_the_connection_goes_o
     assert client.query("sky", "x", 1)["hits"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else takes root")
+def test_another_user_is_not_listened_to_even_where_the_modes_would_let_him(
+    home: EngineHome,
+) -> None:
+    client = home.client()
+    client.overview()
+    home.paths.run.chmod(0o755)
+    home.paths.engine_socket.chmod(0o666)
+    child = os.fork()
+    if not child:
+        os.chdir(home.paths.run)
+        os.setuid(65534)
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect("engine.sock")
+            stranger.settimeout(5)
+            with contextlib.suppress(ConnectionError):
+                stranger.sendall(pack({"op": "leave"}))
+                os._exit(0 if stranger.recv(1) == b"" else 1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.query("sky", "x", 1)["hits"]
+    assert len(home.lines("started.txt")) == 1
+
+
 # -- too much, too late -----------------------------------------------------------------------
 
 
