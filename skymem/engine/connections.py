@@ -23,6 +23,9 @@ from skymem.engine.wire import (
 from skymem.errors import BusyError, UsageError
 
 CONNECTIONS_MAX: Final = 512
+IN_HAND_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of all requests read and not yet answered: what waits must not take the memory of the host."""
+
 FRAME_SECONDS: Final = 10.0
 """How long a frame may take from its first byte to its last, and an answer until it is read."""
 
@@ -73,6 +76,8 @@ class Connections:
         self._open.add(connection)
         try:
             await self._talk(connection)
+        except BusyError as error:
+            connection.close_with(pack(error_frame(error)))
         except FrameError as error:
             connection.close_with(pack(error_frame(UsageError(str(error)))))
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -83,7 +88,7 @@ class Connections:
     async def _talk(self, connection: "_Connection") -> None:
         greeted = False
         while not self._leaving:
-            frame = await connection.read()
+            frame = await connection.read(self._check_room)
             if frame is None or self._closed_meanwhile():
                 break
             connection.busy = True
@@ -93,7 +98,12 @@ class Connections:
                 await connection.write(self._greet(Greeting.read(frame)).frame())
                 greeted = True
             connection.busy = False
+            connection.size = 0
         connection.close_with(pack(GOODBYE))
+
+    def _check_room(self, size: int) -> None:
+        if size + sum(each.size for each in self._open) > IN_HAND_BYTES_MAX:
+            raise BusyError("the engine", f"requests of {IN_HAND_BYTES_MAX} bytes")
 
     def _closed_meanwhile(self) -> bool:
         return self._leaving
@@ -106,6 +116,7 @@ class _Connection:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, frame_seconds: float
     ) -> None:
         self.busy = False
+        self.size = 0  # bytes of the request in hand
         self._reader = reader
         self._writer = writer
         self._frame_seconds = frame_seconds
@@ -116,11 +127,12 @@ class _Connection:
         """Only the engine's own user, and root, may ask."""
         return peer_uid(self._writer.get_extra_info("socket")) in {os.geteuid(), 0}
 
-    async def read(self) -> dict[str, Any] | None:
+    async def read(self, check_room: Callable[[int], None]) -> dict[str, Any] | None:
         """The next frame, however long it is until it begins; None where the other side left.
 
         Raises:
             FrameError: it is none of ours, or too large.
+            BusyError: `check_room` says there is none for so many bytes.
             TimeoutError: it began and did not end.
         """
         first = await self._reader.read(1)
@@ -128,7 +140,10 @@ class _Connection:
             return None
         async with asyncio.timeout(self._frame_seconds):
             header = first + await self._reader.readexactly(HEADER_BYTES - 1)
-            return unpack(await self._reader.readexactly(body_size(header)))
+            size = body_size(header)
+            check_room(size)
+            self.size = size
+            return unpack(await self._reader.readexactly(size))
 
     async def write(self, frame: bytes) -> None:
         """Send, and wait until the kernel has it all.

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -181,6 +182,23 @@ def test_one_request_too_many_is_told_that_the_engine_is_busy(home: EngineHome) 
 
     assert sum("result" in each for each in answers) == WAITING_MAX + 1
     assert [each["error"]["kind"] for each in answers if "error" in each] == ["busy"] * 2
+
+
+def test_requests_that_would_take_too_much_memory_together_are_told_that_it_is_busy(
+    home: EngineHome,
+) -> None:
+    client = home.client()
+    client.overview()
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(home.client().query, "sky", "sleep 1.5", 1)
+        wait_until(lambda: client.overview()["doing"] == "query", "the worker is busy")
+        large = "x" * 25_000_000
+        sent = [pool.submit(home.client().query, "sky", large, 1) for _ in range(3)]
+        errors = [each.exception() for each in sent]
+        first.result()
+
+    assert [type(each) for each in errors if each] == [BusyError]
+    assert client.query("sky", "x", 1)["hits"]
 
 
 def test_what_waited_until_its_deadline_is_not_carried_out(home: EngineHome) -> None:
