@@ -15,6 +15,7 @@ CODES = {
     "UnknownMemoryError": 24,
     "NotAllowedError": 30,
     "AgentNameError": 30,
+    "EngineUnavailableError": 40,
     "DiskError": 74,
     "ConfigurationError": 78,
     "InterruptedRunError": 130,
