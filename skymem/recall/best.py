@@ -45,11 +45,8 @@ class Best:
         return list(self._kept)
 
     def _settle(self) -> None:
-        found = {one.id: one for one in self._kept}
-        for one in self._in_place(self._waiting):
-            other = found.get(one.id)
-            if other is None or (other.tier == "short" and one.tier != "short"):
-                found[one.id] = one
+        # A line on its way to another tier is met there last, and that is its place.
+        found = {one.id: one for one in (*self._kept, *self._in_place(self._waiting))}
         self._waiting.clear()
         self._kept = sorted(found.values(), key=lambda one: one.standing(one.parts.deterministic))
         del self._kept[self._limit :]

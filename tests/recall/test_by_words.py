@@ -14,6 +14,7 @@ from skymem.policy import rank
 from skymem.policy.importance import worth
 from skymem.recall.best import WAITING_MAX
 from skymem.recall.glance import Glance
+from skymem.stores.shelf import Shelf
 from tests.conftest import START, Desk, line
 from tests.recall.conftest import Ask
 
@@ -191,6 +192,27 @@ def test_a_promoted_line_that_is_still_in_short_term_counts_once(desk: Desk, ask
     assert ask("report", tiers=["short"], **DETERMINISTIC) == []
 
 
+@pytest.mark.parametrize(("job", "tier"), [("promote", "long"), ("rotate", "archive")])
+def test_a_line_that_moves_while_it_is_looked_for_is_found_once(
+    desk: Desk, ask: Ask, monkeypatch: pytest.MonkeyPatch, job: str, tier: str
+) -> None:
+    desk.limit(0)
+    desk.echo(line("a report", 0.9))
+    untouched = Shelf.tier_lines
+    ran: list[dict[str, Any]] = []
+
+    def meanwhile(shelf: Shelf, tiers: Any) -> Any:
+        if not ran:  # short-term is read, the rest is not
+            ran.append(desk.run(job))
+        return untouched(shelf, tiers)
+
+    monkeypatch.setattr(Shelf, "tier_lines", meanwhile)
+    found = ask("report", **DETERMINISTIC)
+
+    assert ran[0]["acted"] == 1
+    assert [(one.content, one.tier) for one in found] == [("a report", tier)]
+
+
 def test_a_repeat_counts_once(desk: Desk, ask: Ask) -> None:
     desk.echo(line("a report"), line("a report"))
 
@@ -207,6 +229,16 @@ def test_an_id_has_the_place_that_show_gives_it(desk: Desk, ask: Ask) -> None:
     assert (shown.tier, shown.memory.content) == ("long", "tea")
     assert (found["same"].tier, found["same"].content) == ("long", "tea")
     assert found.keys() == {"same", "other"}
+
+
+def test_a_line_whose_id_has_its_place_in_another_tier_does_not_answer(
+    desk: Desk, ask: Ask
+) -> None:
+    put(desk, "long_term.jsonl", line("tea", id="same"))
+    put(desk, ARCHIVE, line("a report", id="same"), line("a report", id="other"))
+    found = ask("report", tiers=["archive"], **DETERMINISTIC)
+
+    assert [one.id for one in found] == ["other"]
 
 
 def test_two_lines_of_short_term_that_claim_one_id_are_two_memories(desk: Desk, ask: Ask) -> None:
@@ -365,6 +397,16 @@ def test_the_best_of_many_are_found_wherever_they_stand(desk: Desk, ask: Ask) ->
     found = ask("report", limit=3, **DETERMINISTIC)
 
     assert texts(found) == [f"report {many - n}" for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("name", ["short_term.jsonl", "long_term.jsonl"])
+def test_the_first_of_many_equals_is_found_wherever_it_stands(
+    desk: Desk, ask: Ask, name: str
+) -> None:
+    many = WAITING_MAX * 2 + 1
+    put(desk, name, *(line("report", id=f"{n:05}") for n in reversed(range(many))))
+
+    assert [one.id for one in ask("report", limit=2, **DETERMINISTIC)] == ["00000", "00001"]
 
 
 def test_a_file_that_is_no_file_is_told_and_not_waited_for(desk: Desk, ask: Ask) -> None:
