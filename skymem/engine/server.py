@@ -263,6 +263,7 @@ class Server:
         worker = self._worker
         return {
             "running": True,
+            "pid": os.getpid(),
             "version": self._setting.version,
             "protocol": PROTOCOL,
             "problem": str(worker.problem) if worker.problem else None,

@@ -1,6 +1,7 @@
 """A stranger's first minute: a fresh copy of the repository, one command, lines by `echo`."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,9 @@ echo '{"ts": 1699999990, "content": "trivial note", "importance": 0.3}' >> short
 echo '{"ts": 1699999995, "content": "important insight", "importance": 0.85}' >> short_term.jsonl
 echo '{"timestamp": "2025-11-08T12:34:56Z", "content": "escalated", "score": 9}' >> short_term.jsonl
 """
+
+README_LINE = '{"ts": 1700000000, "content": "User wants reports at 7am", "importance": 0.9}'
+README_QUESTION = "what time should the summary be delivered?"
 
 
 class Checkout:
@@ -95,24 +99,49 @@ def _started(checkout: Checkout, daemon: subprocess.Popen[str]) -> None:
     _within_a_minute(lambda: checkout.status("sky_heartbeat.json").get("pid") == daemon.pid, daemon)
 
 
-def test_lines_that_echo_appends_are_promoted_or_kept_within_a_minute(checkout: Checkout) -> None:
+def test_lines_that_echo_appends_are_promoted_and_found_within_a_minute(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SKYMEM_ENGINE")
     with checkout.start("run") as daemon:
         _started(checkout, daemon)
         checkout.echo()
+        with checkout.short_term.open("a") as stream:
+            stream.write(README_LINE + "\n")
         _within_a_minute(lambda: bool(checkout.status("sky_last_action.json")), daemon)
+        _a_paraphrase_finds_it(checkout)
         _end(daemon)
 
     assert checkout.contents(checkout.short_term) == ["trivial note"]
-    first, second = checkout.lines(checkout.long_term)
+    first, second, third = checkout.lines(checkout.long_term)
     assert (first["type"], first["importance"]) == ("long", 0.85)
     assert (second["committed"], second["score"]) == (True, 9)
+    assert third["content"] == "User wants reports at 7am"
     record = checkout.status("sky_last_action.json")
     assert record["action"] == "memory_rotate_check"
-    keys = ("ok", "promoted", "rotated", "remaining", "threshold")
-    assert [record["detail"][key] for key in keys] == [True, 2, False, 1, 0.7]
+    keys = ("ok", "promoted", "rotated", "remaining", "threshold", "rag_pending", "degraded")
+    assert [record["detail"][key] for key in keys] == [True, 3, False, 1, 0.7, 0, []]
     assert checkout.status("sky_heartbeat.json")["state"] == "stopped"
 
     _a_restart_resets_no_interval(checkout)
+
+
+def _a_paraphrase_finds_it(checkout: Checkout) -> None:
+    """README's own line and question; they share no word."""
+    readme = (ROOT / "README.md").read_text()
+    assert README_LINE in readme
+    assert f'recall "{README_QUESTION}"' in readme
+    try:
+        told = json.loads(checkout.tell("recall", README_QUESTION, "--json"))
+        status = json.loads(checkout.tell("status", "--json"))
+    finally:
+        os.kill(checkout.status("engine.json")["pid"], signal.SIGTERM)
+
+    assert told["results"][0]["content"] == "User wants reports at 7am"
+    assert told["results"][0]["parts"]["text"] == 0
+    assert told["results"][0]["parts"]["semantic"] > told["results"][1]["parts"]["semantic"]
+    assert told["degraded"] == []
+    assert (status["engine"]["running"], status["engine"]["rag_pending"]) == (True, 0)
 
 
 def _a_restart_resets_no_interval(checkout: Checkout) -> None:
@@ -135,6 +164,7 @@ def test_run_once_runs_every_entry_and_ends(checkout: Checkout) -> None:
 
     assert [(one["name"], one["ok"]) for one in told["jobs"]] == [
         ("memory_rotate_check", True),
+        ("index", True),
         ("heartbeat", True),
     ]
     assert told["jobs"][0]["detail"]["promoted"] == 2
