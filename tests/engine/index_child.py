@@ -1,0 +1,54 @@
+"""A process with an index of its own, for what may kill a process: `python -m … HOME VERB N`."""
+
+import json
+import sys
+from pathlib import Path
+
+from skymem.engine import probe
+from skymem.stores.home import HomePaths
+from tests.engine.conftest import Bench, items
+
+
+def fill(bench: Bench, count: int) -> None:
+    """Put memories, a few a time, and say of each batch that it is acknowledged."""
+    for start in range(0, count, 20):
+        put = bench.index.put("sky", "memory", items(range(start, start + 20)))
+        sys.stdout.write(json.dumps(put["done"]) + "\n")
+        sys.stdout.flush()
+        bench.index.tend()
+
+
+def settle(bench: Bench, count: int) -> None:
+    """Let the index heal, then look for every memory and tell what it looks like."""
+    bench.put(range(0), "memory")
+    bench.settle()
+    encoded = bench.embedder.encoded
+    seen = bench.seen()
+    lost = bench.index.missing("sky", "memory", [(f"m{n}", f"d{n}") for n in range(count)])
+    bench.put(range(count))
+    encoded_again = bench.embedder.encoded - encoded
+    bench.settle()
+    told = {
+        "lost": len(lost["missing"]),
+        "epoch": seen["epoch"],
+        "problems": seen["problems"],
+        "generation": bench.seen()["generation"],
+        "encoded": encoded_again,
+        "not_found": bench.not_found(range(0, count, 7)),
+        "stats": bench.index.stats("sky", 200),
+    }
+    bench.close()
+    sys.stdout.write(json.dumps(told))
+
+
+def raw(generation: Path) -> None:
+    """Ask Chroma alone, as a program without our care would; it may not survive it."""
+    sys.stdout.write(str(probe.misses(generation, "sky")))
+
+
+if __name__ == "__main__":
+    place, verb, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if verb == "raw":
+        raw(place)
+    else:
+        {"fill": fill, "settle": settle}[verb](Bench(HomePaths(place)), number)
