@@ -138,7 +138,8 @@ def _open_session(weights: Path, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # The arena keeps what the largest batch needed: 1.5 GB after one of 32 x 256 tokens, against
-    # 280 MB without it in our batches, as fast within the noise. Patterns are planned for shapes that never come again.
+    # 280 MB without it in our batches, as fast within the noise. Patterns are planned for
+    # shapes that never come again.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
     options.log_severity_level = _QUIET
