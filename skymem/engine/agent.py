@@ -81,6 +81,7 @@ def overview(found: Agent) -> dict[str, Any]:
         "memory": memory,
         "recent": recent,
         "chunks": sum(register.piece_counts()),
+        "owed": register.owed_count(),
         "building": found.keeper.building(found.store),
         "problems": list(found.keeper.problems),
     }

@@ -76,6 +76,7 @@ class Generations:
         wanted = {"generation": name, "epoch": epoch, "model": self._model["key"]}
         path = self.directory / "current.json"
         if _read_json(path) != wanted:
+            self._files.make_directory(self.directory)
             self._files.replace(path, json.dumps(wanted).encode() + b"\n")
 
     def _write_manifest(self, name: str, *, complete: bool) -> None:

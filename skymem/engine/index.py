@@ -23,7 +23,7 @@ from skymem.engine.keeper import Keeper
 from skymem.engine.matrix import check_vectors
 from skymem.engine.register import RegisterDamageError
 from skymem.engine.room import index_bytes, limit_file_size, require_room
-from skymem.engine.store import Store, text_hash
+from skymem.engine.store import REGISTER, Store, set_aside_register, text_hash
 from skymem.engine.vectors import IndexDamageError, Vectors
 from skymem.errors import DiskError, EngineUnavailableError, UsageError
 from skymem.model.rules import EngineRules
@@ -66,6 +66,7 @@ class HomeIndex:
         self._in_use: list[str] = []
         self._seen: dict[str, dict[str, Any]] = {}
         self._visited: set[str] = set()
+        self._lost: dict[str, str] = {}
         self._rows_max = 0
         files.make_directory(paths.run)
         self._at_work = AtWork(paths.run / NAME)
@@ -113,6 +114,8 @@ class HomeIndex:
             room_rows=lambda: self._rows_max,
         )
         keeper.problems.extend(store.problems)
+        if name in self._lost:
+            keeper.problems.append(self._lost.pop(name))
         self._open[name] = Agent(store, keeper)
         self._visited.add(name)
         return self._open[name]
@@ -120,22 +123,25 @@ class HomeIndex:
     def _with(self, name: str, work: Callable[[Agent], T]) -> T:
         """Do something with an agent; where its register turns out damaged, again on a new one."""
         self._in_use.append(name)
+        why = ""
         try:
             for _ in range(ATTEMPTS):
-                agent = self._agent(name)
                 try:
-                    return work(agent)
-                except RegisterDamageError:
-                    agent.close()
-                    agent.store.set_aside_register()
-                    self._open.pop(name, None)
-        except RegisterDamageError as damage:
-            raise EngineUnavailableError(
-                f"the register of {name} can't be kept: {damage}"
-            ) from damage
+                    return work(self._agent(name))
+                except RegisterDamageError as damage:
+                    why = str(damage)
+                    self._lose_register(name, why)
         finally:
             self._in_use.remove(name)
-        raise EngineUnavailableError(f"the register of {name} is damaged again and again")
+        raise EngineUnavailableError(f"the register of {name} can't be kept: {why}")
+
+    def _lose_register(self, name: str, why: str) -> None:
+        """Put a damaged register out of the way: the next opening makes another, of a new epoch."""
+        if (found := self._open.pop(name, None)) is not None:
+            found.close()
+        directory = self._paths.embeddings / name / self._embedder.identity.key
+        set_aside_register(directory, self._files)
+        self._lost[name] = f"{directory / REGISTER} could not be read ({why}); it was made anew"
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -159,6 +165,7 @@ class HomeIndex:
         def keep(found: Agent) -> str:
             limit_file_size(self._rows_max + len(encoded), found.store.dimension)
             found.store.put(encoded, entries, code)
+            found.keeper.announce(found.store)
             return found.store.register.epoch
 
         epoch = self._with(agent, keep)
@@ -204,6 +211,7 @@ class HomeIndex:
         def ask(found: Agent) -> dict[str, Any]:
             known = found.store.register.known(code, [memory_id for memory_id, _ in items])
             left = [one for one, digest in items if known.get(one) != digest]
+            found.keeper.announce(found.store)
             return {"missing": left, "epoch": found.store.register.epoch}
 
         return self._with(agent, ask)
@@ -337,7 +345,11 @@ class HomeIndex:
             self._see(name)
         identity = self._embedder.identity
         return {
-            "model": identity.key,
+            "model": identity.name,
+            "model_key": identity.key,
+            "backend": identity.backend,
+            "precision": identity.precision,
+            "sha256": identity.sha256,
             "dimension": identity.dimension,
             "agents": {name: dict(seen) for name, seen in sorted(self._seen.items())},
         }

@@ -29,7 +29,6 @@ SLICE_ROWS: Final = (64, 1000)
 
 SAMPLE: Final = 8
 SAMPLE_MORE: Final = 32
-COSINE_MIN: Final = 0.999
 CHECK_SECONDS: Final = 600.0
 CHECK_QUERIES: Final = 1000
 PAUSE_SECONDS: Final = 10.0
@@ -117,6 +116,15 @@ class Keeper:
             "left_s": round(left / speed, 1) if speed > 0 else None,
         }
 
+    def announce(self, store: Store) -> None:
+        """Say beside the index which epoch clients' cursors are about, Chroma filled or not yet.
+
+        A generation that was taken away is not announced: what it had is owed until it is back.
+        """
+        name = store.register.get("generation")
+        if not name or self.generations.is_there(name):
+            self.generations.make_current(name, store.register.epoch)
+
     # -- slices ---------------------------------------------------------------------------------
 
     def step(self, store: Store) -> bool:
@@ -163,9 +171,11 @@ class Keeper:
         why = self.generations.why_not(self.name)
         if why:
             return self._begin(store, why)
-        if self.generations.crashes(self.name) > CRASHES_MAX:
+        crashes = self.generations.crashes(self.name)
+        if crashes > CRASHES_MAX:
             raise IndexDamageError("the engine died twice with it open")
-        if self._probed != self.name and not self.generations.is_as_closed(self.name):
+        suspect = crashes or not self.generations.is_as_closed(self.name)
+        if suspect and self._probed != self.name:
             return self._probe()
         self._open(complete=True)
         self.generations.make_current(self.name, store.register.epoch)
@@ -280,8 +290,7 @@ class Keeper:
             asked, hits = self.sample(store, SAMPLE)
             if hits < asked:
                 asked, hits = self.sample(store, SAMPLE_MORE)
-        # One vector in a thousand may miss itself in a large graph; one of 32 again is chance.
-        if asked - hits > asked // 16:
+        if asked - hits > asked * probe.MISSES_MAX:
             raise IndexDamageError(f"{asked - hits} of {asked} vectors do not find themselves")
         self.verified = True
         self._queries = 0
@@ -297,7 +306,7 @@ class Keeper:
             vector = store.vectors([row])[0]
             found = self.index.nearest(collection, vector, 1)
             # Another text may have the same vector: what counts is that it is as near.
-            hits += bool(found) and found[0][1] > COSINE_MIN and bool(name)
+            hits += bool(found) and found[0][1] > probe.COSINE_MIN and bool(name)
         return len(picked), hits
 
     # -- when it goes wrong ---------------------------------------------------------------------

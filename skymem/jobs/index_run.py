@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:  # a dry run needs no engine
 
 LOOK_SECONDS: Final = 0.2
 """Between two looks at an engine that makes an index anew."""
+
+STILL_SECONDS: Final = 15.0
+"""An index that has not moved for so long waits for something: room, or a pause after damage."""
 
 IDS_AT_ONCE: Final = 5000
 SAMPLE: Final = 50
@@ -195,19 +198,31 @@ def _rehearsed(work: Workplace, catalog: Catalog, agent: str) -> Indexed:
 def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Indexed]) -> None:
     """Wait while the engine makes an index anew: until then recall is degraded."""
     agents = {result.agent for result in results if not result.error}
-    while agents:
+    seen: Mapping[str, Any] = {}
+    moved_at = time.monotonic()
+    while True:
         indexes = engine.overview()["agents"]
-        building = {
-            agent: index["building"]
-            for agent, index in indexes.items()
-            if agent in agents and index["building"]
+        left = {
+            agent: indexes[agent] for agent in agents & indexes.keys() if _has_more(indexes[agent])
         }
-        if not building:
+        if left != seen:
+            seen, moved_at = left, time.monotonic()
+        if not left:
             return
-        for agent, step in building.items():
-            work.tell(f"{agent}: {building_words(step)}")
+        if time.monotonic() > moved_at + STILL_SECONDS:
+            for agent, index in left.items():
+                work.degrade(f"{agent}: {[*index['problems'], 'its index does not get on'][-1]}")
+            return
+        for agent, index in left.items():
+            if index["building"]:
+                work.tell(f"{agent}: {building_words(index['building'])}")
         work.check_stop()
         time.sleep(LOOK_SECONDS)
+
+
+def _has_more(index: Mapping[str, Any]) -> bool:
+    """Whether Chroma has yet to get vectors."""
+    return bool(index["owed"] or index["building"])
 
 
 def _compared(

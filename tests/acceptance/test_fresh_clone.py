@@ -109,8 +109,10 @@ def test_lines_that_echo_appends_are_promoted_and_found_within_a_minute(
         with checkout.short_term.open("a") as stream:
             stream.write(README_LINE + "\n")
         _within_a_minute(lambda: bool(checkout.status("sky_last_action.json")), daemon)
-        _a_paraphrase_finds_it(checkout)
+        told = checkout.tell("recall", README_QUESTION, "--json")
+        status = checkout.tell("status", "--json")
         _end(daemon)
+    os.kill(checkout.status("engine.json")["pid"], signal.SIGTERM)
 
     assert checkout.contents(checkout.short_term) == ["trivial note"]
     first, second, third = checkout.lines(checkout.long_term)
@@ -123,25 +125,21 @@ def test_lines_that_echo_appends_are_promoted_and_found_within_a_minute(
     assert [record["detail"][key] for key in keys] == [True, 3, False, 1, 0.7, 0, []]
     assert checkout.status("sky_heartbeat.json")["state"] == "stopped"
 
+    _a_paraphrase_finds_it(json.loads(told), json.loads(status))
     _a_restart_resets_no_interval(checkout)
 
 
-def _a_paraphrase_finds_it(checkout: Checkout) -> None:
+def _a_paraphrase_finds_it(told: dict[str, Any], status: dict[str, Any]) -> None:
     """README's own line and question; they share no word."""
     readme = (ROOT / "README.md").read_text()
     assert README_LINE in readme
     assert f'recall "{README_QUESTION}"' in readme
-    try:
-        told = json.loads(checkout.tell("recall", README_QUESTION, "--json"))
-        status = json.loads(checkout.tell("status", "--json"))
-    finally:
-        os.kill(checkout.status("engine.json")["pid"], signal.SIGTERM)
-
     assert told["results"][0]["content"] == "User wants reports at 7am"
     assert told["results"][0]["parts"]["text"] == 0
     assert told["results"][0]["parts"]["semantic"] > told["results"][1]["parts"]["semantic"]
     assert told["degraded"] == []
     assert (status["engine"]["running"], status["engine"]["rag_pending"]) == (True, 0)
+    assert status["engine"]["model"] == "all-MiniLM-L6-v2"
 
 
 def _a_restart_resets_no_interval(checkout: Checkout) -> None:
