@@ -35,6 +35,18 @@ def text_hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()
 
 
+def set_aside_register(directory: Path, files: Files) -> None:
+    """Put a damaged register out of the way; what it pointed to is of no use without it."""
+    path = directory / REGISTER
+    with disk_errors(path):
+        for suffix in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{path}{suffix}")
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, f"{path}.unreadable")
+        files.fsync_directory(directory)
+
+
 class Store:
     """Matrix and register of one agent and one model."""
 
@@ -74,19 +86,8 @@ class Store:
             return Register(path)
         except RegisterDamageError as damage:
             self.problems.append(f"{path} could not be read ({damage}); it was made anew")
-            self.set_aside_register()
+            set_aside_register(self.directory, self._files)
             return Register(path)
-
-    def set_aside_register(self) -> None:
-        """Put a damaged register out of the way; what it pointed to is of no use without it."""
-        path = self.directory / REGISTER
-        with disk_errors(path):
-            for suffix in ("-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(f"{path}{suffix}")
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(path, f"{path}.unreadable")
-            self._files.fsync_directory(self.directory)
 
     def _matrix_name(self) -> str:
         return self.register.get("matrix") or MATRIX

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from skymem.engine.embedding import nothing
 from skymem.engine.index import HomeIndex
 from skymem.engine.items import Item
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
-from tests.engine.fake_embedder import FakeEmbedder, nothing
+from tests.engine.fake_embedder import FakeEmbedder
 
 SETTLE_SECONDS = 120.0
 
@@ -48,9 +49,12 @@ class Bench:
                 self.embedder,
                 rules=EngineRules(),
                 now=time.time,
-                between=lambda: self.between(),
+                between=self._pause,
             )
         return self._index
+
+    def _pause(self) -> None:
+        self.between()
 
     def close(self) -> None:
         if self._index is not None:

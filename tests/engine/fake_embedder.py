@@ -2,39 +2,25 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skymem.engine.embedding import ModelIdentity, nothing
+
 DIMENSION = 384
 
 
-@dataclass(frozen=True, slots=True)
-class FakeIdentity:
-    """As `ModelIdentity`, for a model that does not exist."""
-
-    name: str = "fake"
-    backend: str = "onnx"
-    sha256: str = "0" * 64
-    precision: str = "fp32"
-    dimension: int = DIMENSION
-
-    @property
-    def key(self) -> str:
-        return f"{self.name}-{self.precision}-{self.sha256[:12]}"
-
-
-def nothing() -> None:
-    """Do nothing between batches."""
+FAKE = ModelIdentity("fake", "onnx", "0" * 64, "fp32", DIMENSION)
 
 
 @dataclass
 class FakeEmbedder:
     """Each word has a direction of its own; a text points where its words do."""
 
-    identity: FakeIdentity = field(default_factory=FakeIdentity)
+    identity: ModelIdentity = FAKE
     chunk_words: int = 200
     encoded: int = 0
     """Texts encoded so far."""

@@ -9,13 +9,14 @@ from skymem.stores.home import HomePaths
 from tests.engine.conftest import Bench, items
 
 
-def fill(bench: Bench, count: int) -> None:
-    """Put memories, a few a time, and say of each batch that it is acknowledged."""
-    for start in range(0, count, 20):
+def fill(bench: Bench, first: int) -> None:
+    """Put memories from `first` on, a few a time, and say of each batch that it is acknowledged."""
+    for start in range(first, first + 100_000, 20):
         put = bench.index.put("sky", "memory", items(range(start, start + 20)))
         sys.stdout.write(json.dumps(put["done"]) + "\n")
         sys.stdout.flush()
-        bench.index.tend()
+        if start % 100 == 80:
+            bench.index.tend()
 
 
 def settle(bench: Bench, count: int) -> None:
@@ -43,7 +44,8 @@ def settle(bench: Bench, count: int) -> None:
 
 def raw(generation: Path) -> None:
     """Ask Chroma alone, as a program without our care would; it may not survive it."""
-    sys.stdout.write(str(probe.misses(generation, "sky")))
+    asked, missed = probe.sample(generation, "sky")
+    sys.stdout.write(f"{missed} of {asked}")
 
 
 if __name__ == "__main__":

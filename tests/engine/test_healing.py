@@ -1,7 +1,7 @@
-"""Damage to anything derived: the fault is real, nothing is lost, and the index becomes whole again.
+"""Damage to anything derived: the fault is real, nothing is lost, and the index is whole again.
 
 Each test damages the files of a closed home, shows what Chroma alone makes of it, then opens the
-home in a process of its own, as often as that one is killed by what it opens (hazards D1, D12, D13).
+home in a process of its own, as often as that is killed by what it opens (hazards D1, D12, D13).
 """
 
 import json
@@ -47,7 +47,7 @@ class Healed:
         assert stats["collections"]["memory"] == dict.fromkeys(
             ("memories", "pieces", "chroma"), COUNT
         )
-        assert stats["sample"]["asked"] == stats["sample"]["found"] > 150
+        assert stats["sample"]["found"] > 0.9 * stats["sample"]["asked"] > 100
         assert (stats["missing"], stats["extra"], stats["owed"]) == (0, 0, 0)
         assert stats["building"] is None
 
@@ -95,6 +95,14 @@ def garbage(path: Path) -> None:
     path.write_bytes(data)
 
 
+def wild_links(path: Path) -> None:
+    """Neighbours far outside of the graph: what follows one leaves its memory."""
+    data = bytearray(path.read_bytes())
+    for start in range(0, len(data) - 1676 + 1, 1676):
+        data[start + 4 : start + 132] = b"\xf0\xff\xff\x7f" * 32
+    path.write_bytes(data)
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
 
@@ -122,10 +130,10 @@ CHROMA = {
     "data_level0.bin zeroed": lambda g: overwrite(segment(g) / "data_level0.bin", b"\0"),
     "data_level0.bin garbage": lambda g: garbage(segment(g) / "data_level0.bin"),
     "data_level0.bin empty": lambda g: emptied(segment(g) / "data_level0.bin"),
+    "data_level0.bin with wild links": lambda g: wild_links(segment(g) / "data_level0.bin"),
     "header.bin cut": lambda g: cut(segment(g) / "header.bin"),
     "header.bin zeroed": lambda g: overwrite(segment(g) / "header.bin", b"\0"),
     "header.bin garbage": lambda g: garbage(segment(g) / "header.bin"),
-    "link_lists.bin garbage": lambda g: garbage(segment(g) / "link_lists.bin"),
     "segment deleted": lambda g: shutil.rmtree(segment(g)),
     "pickle deleted": lambda g: (segment(g) / "index_metadata.pickle").unlink(),
     "pickle garbage": lambda g: garbage(segment(g) / "index_metadata.pickle"),
@@ -148,7 +156,7 @@ def test_damage_in_chroma_is_set_aside_and_made_good_without_encoding(
     healed = heal(bench.paths)
     aside = [path.name for path in (bench.paths.rag / "set_aside").iterdir()]
 
-    assert raw.returncode != 0 or raw.stdout != "0", "the damage did no harm"
+    assert raw.returncode != 0 or raw.stdout != "0 of 8", "the damage did no harm"
     healed.assert_whole()
     assert healed.told["lost"] == healed.told["encoded"] == 0
     assert healed.deaths == 0, "it was probed first, as its files had changed"
@@ -162,9 +170,7 @@ def test_damage_that_shows_in_no_size_and_time_kills_one_engine_only(bench: Benc
     generation = bench.generation()
     path = segment(generation) / "data_level0.bin"
     before = path.stat()
-    garbage(path)
-
-
+    wild_links(path)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     shutil.copytree(generation, bench.paths.root / "copy")
     raw = child(bench.paths.root / "copy", "raw")

@@ -8,6 +8,7 @@ import pytest
 
 from skymem.engine import agent as agent_module
 from skymem.engine.items import Item, piece_name, piece_of
+from skymem.engine.vectors import Vectors
 from skymem.errors import UsageError
 from tests.engine.conftest import Bench, items, text_of
 from tests.engine.fake_embedder import FakeEmbedder
@@ -16,11 +17,12 @@ from tests.engine.fake_embedder import FakeEmbedder
 def test_every_one_of_3005_memories_finds_itself_first(bench: Bench) -> None:
     """Hazard D6; among them such as say the same words in another order."""
     same = [Item("a", "d", "tea before work"), Item("b", "d", "work before tea")]
-    bench.index.put("sky", "memory", [*items(range(3000)), *same, Item("c", "d", "before tea work")])
+    more = [*same, Item("c", "d", "before tea work")]
+    bench.index.put("sky", "memory", [*items(range(3000)), *more])
     bench.index.put("sky", "recent", [Item("r1", "d", "left"), Item("r2", "d", "right")])
     exact = bench.not_found(range(3000))
     bench.settle()
-    found = [bench.ask(text, 1)[0][0] for _, _, text in [*same, ("", "", "before tea work")]]
+    found = [bench.ask(item.text, 1)[0][0] for item in more]
 
     assert exact == []
     assert found == ["a", "b", "c"]
@@ -40,9 +42,12 @@ def test_through_chroma_the_answer_is_the_exact_one(
     asked: list[str] = []
     keeper = bench.index._open["sky"].keeper
     nearest = keeper.nearest
-    monkeypatch.setattr(
-        keeper, "nearest", lambda *which: (asked.append(which[0]), nearest(*which))[1]
-    )
+
+    def noted(collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        asked.append(collection)
+        return nearest(collection, vector, limit)
+
+    monkeypatch.setattr(keeper, "nearest", noted)
     through = [bench.ask(question) for question in questions]
 
     assert set(asked) == {"memory", "recent"}
