@@ -50,7 +50,7 @@ def status_overview(home: Home) -> dict[str, Any]:
         "last_action": home.status_files().read_last_action(),
         "jobs": {name: _last(record) for name, record in jobs.items()},
         "alarms": alarms,
-        "notes": [*_notes(home), *_owing(agents)],
+        "notes": [*_notes(home), *_owing(agents), *_filling(engine)],
     }
 
 
@@ -109,8 +109,8 @@ def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
     alarms = [f"engine: {engine['problem']}"] if engine["problem"] else []
     for agent, index in engine["indexes"].items():
         alarms += [f"{agent}: {problem}" for problem in index.get("problems", ())]
-        if building := index.get("building"):
-            alarms.append(f"{agent}: {building_words(building)}")
+        if index.get("building") and index.get("problems"):
+            alarms.append(f"{agent}: {building_words(index['building'])}")
         taken = index_bytes(home.paths, agent)
         explained = explained_bytes(index.get("chunks", 0), engine["dimension"] or 0)
         if taken > explained:
@@ -119,6 +119,15 @@ def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
                 "make it anew with: skymem index --force"
             )
     return alarms
+
+
+def _filling(engine: Mapping[str, Any]) -> list[str]:
+    """Indexes that are filled for the first time, or on purpose: nothing is wrong with that."""
+    return [
+        f"{agent}: {building_words(index['building'])}"
+        for agent, index in engine["indexes"].items()
+        if index.get("building") and not index.get("problems")
+    ]
 
 
 def _owing(agents: list[dict[str, Any]]) -> list[str]:

@@ -233,8 +233,8 @@ def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -
 
 
 def building_words(building: Mapping[str, Any]) -> str:
-    """How far an index is that is being made anew."""
+    """How far an index is that is being filled."""
     rate, left = building.get("per_second") or 0, building.get("left_s")
     ends = "" if left is None else f", {left:,.0f} s left"
     done, whole = building["done"], building["of"]
-    return f"its index is being made anew: {done:,} of {whole:,} ({rate:,.0f}/s{ends})"
+    return f"its index is being filled: {done:,} of {whole:,} ({rate:,.0f}/s{ends})"

@@ -152,7 +152,9 @@ class Indexing:
         for piece in self._cursors.pieces(tier, ASKED_AT_ONCE):
             known = [(place.id, place.digest) for place in piece.places]
             lacking = self._lacking(COLLECTIONS[tier], known)
-            self._put(COLLECTIONS[tier], self._read(piece, lacking))
+            ends = {place.id: place.end for place in piece.places}
+            for last in self._put(COLLECTIONS[tier], self._read(piece, lacking)):
+                self._cursors.passed(piece, ends[last])
             self._cursors.passed(piece)
 
     def _hand_over_short(self) -> None:
@@ -174,7 +176,8 @@ class Indexing:
             for name in here
             if name in lacking
         )
-        self._put("recent", items)
+        for _ in self._put("recent", items):
+            continue
 
     def _lacking(self, collection: str, known: Sequence[tuple[str, str]]) -> set[str]:
         if not known:
@@ -184,7 +187,8 @@ class Indexing:
         self._check_epoch(answer)
         return set(answer["missing"])
 
-    def _put(self, collection: str, items: Iterator[Item]) -> None:
+    def _put(self, collection: str, items: Iterator[Item]) -> Iterator[str]:
+        """Hand over in batches; yields the last id of each, once all of it is durable."""
         for batch in _batches(items, self._batch):
             self._work.check_stop()
             if time.monotonic() > self._deadline:
@@ -195,6 +199,7 @@ class Indexing:
             self._handed += len(batch)
             self._tell()
             self._check_epoch(answer)
+            yield batch[-1].id
 
     def _check_epoch(self, answer: dict[str, Any]) -> None:
         if answer["epoch"] != self._cursors.epoch:

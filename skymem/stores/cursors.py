@@ -86,12 +86,13 @@ class IndexCursors:
         rows = self._catalog.database.execute(query, (file, at, limit))
         return [Place(name, digest.hex(), start, end) for name, digest, start, end in rows]
 
-    def passed(self, piece: Piece) -> None:
-        """Record that all of a piece is in the index."""
+    def passed(self, piece: Piece, reaches: int | None = None) -> None:
+        """Record that all of a piece, or of it what ends by `reaches`, is in the index."""
+        reaches = piece.reaches if reaches is None else reaches
         self._catalog.database.execute(
             "UPDATE files SET epoch = ?, indexed_to = ? "
             "WHERE file = ? AND (epoch <> ? OR indexed_to < ?)",
-            (self._epoch, piece.reaches, piece.file, self._epoch, piece.reaches),
+            (self._epoch, reaches, piece.file, self._epoch, reaches),
         )
 
     def ids(self, tier: str) -> Iterator[str]:
