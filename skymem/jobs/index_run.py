@@ -287,4 +287,6 @@ def export_onnx(work: Workplace, *, dry_run: bool = False) -> dict[str, Any]:
         said = done.stderr.strip().splitlines() or ["it gave no reason"]
         raise EngineUnavailableError(said[-1].removeprefix("skymem: "))
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if work.engine is not None:  # the one that runs has the old file open
+        work.engine().leave()
     return told

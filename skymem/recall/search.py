@@ -215,6 +215,8 @@ class _Search:
             self._work.degrade(f"by meaning: only the nearest {NEAREST_MAX} were looked through")
         for reason in answer["degraded"]:
             self._work.degrade(str(reason))
+        if left := self._tiers.unindexed(str(answer["epoch"])):
+            self._work.degrade(f"{left:,} long-term memories are not indexed yet: by words only")
         return Nearest(list(found.values()), cosines)
 
     def _query(self, limit: int, also: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from skymem.recall.candidate import Candidate, Scale
 from skymem.recall.glance import Glance
 from skymem.recall.request import Filters
 from skymem.stores.catalog import Catalog
+from skymem.stores.cursors import IndexCursors
 from skymem.stores.lines import entries_of
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
@@ -75,6 +76,12 @@ class Tiers:
                     if not rest:
                         break
         return found
+
+    def unindexed(self, epoch: str) -> int:
+        """How many long-term memories the index of that epoch does not have yet."""
+        if self._catalog.temporary:  # it knows of no cursor, and is told about as it is
+            return 0
+        return IndexCursors(self._catalog, self._agent, epoch).owed("long")
 
     def _short(self) -> Iterator[Entry]:
         """The lines of short-term that no other tier has, each with its id."""

@@ -9,6 +9,7 @@ import pytest
 from skymem.errors import EngineUnavailableError, SkymemError
 from skymem.recall import request, search
 from skymem.recall.result import Recall
+from skymem.stores.cursors import IndexCursors
 from tests.conftest import Desk
 
 
@@ -57,6 +58,16 @@ class Meanings:
         }
 
 
+def pass_cursors(desk: Desk) -> None:
+    """Have the catalog know that the index has all there is."""
+    with desk.work().catalog() as catalog:
+        if not catalog.temporary:
+            catalog.catch_up(desk.tiers)
+            cursors = IndexCursors(catalog, desk.agent, "e")
+            for piece in cursors.pieces("long", 1000):
+                cursors.passed(piece)
+
+
 def no_engine() -> search.Vectors:
     """What `Home.engine` does where there is to be none."""
     raise EngineUnavailableError("there is none here")
@@ -69,7 +80,11 @@ Ask = Callable[..., Recall]
 def ask(desk: Desk) -> Ask:
     """Recall from the desk's home: `ask(query, engine=…, limit=…, mode=…, tiers=…, …)`."""
 
-    def answer(query: str, *, engine: Meanings | None = None, **more: Any) -> Recall:
+    def answer(
+        query: str, *, engine: Meanings | None = None, indexed: bool = True, **more: Any
+    ) -> Recall:
+        if indexed:
+            pass_cursors(desk)
         names = {"tiers", "kind", "tags", "meta", "since_us"}
         filters = request.filters_of(**{key: more.pop(key) for key in names & more.keys()})
         asked = request.ask(query, filters=filters, **more)

@@ -265,3 +265,14 @@ def test_words_alone_never_ask_the_engine(ask: Ask) -> None:
     ask("?!", mode="auto", engine=engine)
 
     assert engine.asked == []
+
+
+@pytest.mark.parametrize("mode", ["auto", "semantic"])
+@pytest.mark.usefixtures("tea")
+def test_an_index_that_lacks_long_term_is_told_of_and_never_passes_for_whole(
+    ask: Ask, mode: str
+) -> None:
+    found = ask("tea", mode=mode, engine=Meanings({"s": 0.2}), indexed=False)
+
+    assert found.degraded == ["1 long-term memories are not indexed yet: by words only"]
+    assert names(found)[0] == "s"
