@@ -4,7 +4,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.app import init_home, now, open_home
+from skymem.app import Home, engine_allowed, init_home, now, open_home
+from skymem.errors import SkymemError
 from skymem.model.spelling import compose, new_fields
 
 HOUR: Final = 3600.0
@@ -26,6 +27,8 @@ _ESCALATION: Final = (
 )
 
 _TORN: Final = b'{"ts": 1700000000, "content": "a writer was kil\n'
+
+_QUESTION: Final = "why could nothing be downloaded?"
 
 _RULES: Final = """\
 promote_threshold: 0.70
@@ -62,11 +65,28 @@ def run_demo() -> dict[str, Any]:
     told += [
         "",
         _sum(detail),
+        *_recalled(home),
         "Nothing was deleted: look at",
         *(f"  {path.relative_to(root)}" for path in sorted(root.glob("memory/sky/*.jsonl"))),
         "and ask on: skymem --home " + str(root) + " status",
     ]
     return {"home": str(root), "jobs": [detail], "lines": told}
+
+
+def _recalled(home: Home) -> list[str]:
+    """What is found by meaning, where there is an engine to be had."""
+    from skymem.recall.request import ask
+    from skymem.recall.search import recall
+
+    if not engine_allowed():
+        return []
+    try:
+        found = recall(home.workplace(), "sky", ask(_QUESTION, limit=2), home.engine)
+    except SkymemError as error:
+        return ["", f"Recall is not to be had: {error}"]
+    told = ["", f'Asked "{_QUESTION}" (skymem recall), it finds:']
+    told += [f"  {one.score:.3f} {one.tier:<7} {one.content:.70}" for one in found]
+    return [*told, *(f"  degraded: {reason}" for reason in found.degraded), ""]
 
 
 def _sum(detail: dict[str, Any]) -> str:

@@ -1,12 +1,17 @@
 """What starting costs: an import loads no heavy part, and takes no time anyone would notice."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
-HEAVY = {"chromadb", "onnxruntime", "torch", "sentence_transformers", "apscheduler", "structlog"}
+VECTORS = {"chromadb", "onnxruntime", "tokenizers", "torch", "sentence_transformers", "numpy"}
+HEAVY = VECTORS | {"apscheduler", "structlog"}
 IMPORT_SECONDS_MAX = 0.1
 TRIES = 7
 
@@ -40,7 +45,18 @@ def test_importing_the_package_loads_nothing_but_itself() -> None:
     assert loaded & (HEAVY | {"yaml", "typer", "orjson", "sqlite3"}) == set()
 
 
-@pytest.mark.parametrize("words", [["--help"], ["status", "--json"], ["promote", "--dry-run"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["status", "--json"],
+        ["promote", "--dry-run"],
+        ["index", "--dry-run"],
+        ["recall", "x", "--mode", "deterministic"],
+        ["doctor"],
+    ],
+    ids=" ".join,
+)
 def test_a_verb_that_needs_no_vectors_loads_none_of_it(
     words: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -50,6 +66,44 @@ def test_a_verb_that_needs_no_vectors_loads_none_of_it(
     loaded = _loaded(start, "--home", str(home), *words)
 
     assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", [["promote"], ["recall", "x"], ["index"]], ids=" ".join)
+def test_a_verb_that_does_need_vectors_leaves_them_to_the_engine(
+    words: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    start = "from skymem.cli.entry import main; main()"
+    _loaded(start, "init", str(home))
+    _loaded(start, "--home", str(home), "remember", "x", "--importance", "1")
+    monkeypatch.delenv("SKYMEM_ENGINE")
+    try:
+        loaded = _loaded(start, "--home", str(home), *words)
+    finally:
+        engine = json.loads((home / "status/engine.json").read_text())  # one was started
+        os.kill(engine["pid"], signal.SIGTERM)
+
+    assert "skymem" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_the_daemon_maps_no_library_of_vectors(tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = tmp_path_factory.mktemp("home")
+    _loaded("from skymem.cli.entry import main; main()", "init", str(home))
+    command = [sys.executable, "-m", "skymem", "--home", str(home), "run"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as daemon:
+        try:
+            while not (home / "status/sky_heartbeat.json").exists():
+                assert daemon.poll() is None
+                time.sleep(0.05)
+            mapped = Path(f"/proc/{daemon.pid}/maps").read_text()
+        finally:
+            daemon.terminate()
+
+    assert "python" in mapped
+    assert [name for name in VECTORS if f"/{name}" in mapped] == []
 
 
 def test_importing_the_package_is_quick() -> None:
