@@ -108,7 +108,8 @@ def engine_overview(home: Home, agents: list[dict[str, Any]]) -> dict[str, Any]:
 def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
     alarms = [f"engine: {engine['problem']}"] if engine["problem"] else []
     for agent, index in engine["indexes"].items():
-        alarms += [f"{agent}: {problem}" for problem in index.get("problems", ())]
+        problems = [problem.removeprefix(f"{agent}: ") for problem in index.get("problems", ())]
+        alarms += [f"{agent}: {problem}" for problem in problems]
         if index.get("building") and index.get("problems"):
             alarms.append(f"{agent}: {building_words(index['building'])}")
         taken = index_bytes(home.paths, agent)

@@ -48,12 +48,15 @@ def index_bytes(paths: HomePaths, agent: str) -> int:
 
 
 def tree_bytes(top: Path) -> int:
-    """Bytes of all files under `top`; 0 where there is nothing, whatever vanishes meanwhile."""
+    """Bytes of all files under `top`, holes and all; 0 where there is nothing.
+
+    A runaway index file is sparse before it fills the disk: its size tells, not its blocks.
+    """
     total = 0
     for directory, _, names in os.walk(top):
         for name in names:
             try:
-                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
+                total += os.lstat(os.path.join(directory, name)).st_size
             except FileNotFoundError:
                 continue
     return total

@@ -150,3 +150,58 @@ def test_a_daemon_without_a_sign_of_life_is_an_alarm(shell: Shell) -> None:
 
     assert found["health"] == "degraded"
     assert "no sign of life" in found["alarms"][0]
+
+
+def _engine_says(shell: Shell, **facts: object) -> None:
+    (shell.home / "status").mkdir(exist_ok=True)
+    (shell.home / "status/engine.json").write_text(json.dumps(facts))
+
+
+INDEX = {"chunks": 10, "building": None, "problems": []}
+
+
+def test_an_index_that_grows_past_what_its_vectors_explain_is_an_alarm(shell: Shell) -> None:
+    _engine_says(shell, running=True, dimension=384, agents={"sky": INDEX})
+    assert shell("status", "--json").json["alarms"] == []
+
+    file = shell.home / "rag/chroma_store/sky/g1/data_level0.bin"
+    file.parent.mkdir(parents=True)
+    with file.open("wb") as stream:
+        stream.truncate(10 * 1024**3)  # sparse: as the 70 GB file of a damaged index was
+    found = shell("status", "--json").json
+
+    assert found["health"] == "degraded"
+    assert "sky: its index takes 10,737,4" in found["alarms"][0]
+    assert "skymem index --force" in found["alarms"][0]
+
+
+def test_an_index_made_anew_is_shown_with_its_progress(shell: Shell) -> None:
+    building = {"done": 300, "of": 1000, "per_second": 80.0, "left_s": 8.8}
+    words = "sky: its index is being filled: 300 of 1,000 (80/s, 9 s left)"
+    _engine_says(shell, dimension=384, agents={"sky": {**INDEX, "building": building}})
+    found = shell("status", "--json").json
+    assert (found["health"], found["notes"]) == ("healthy", [words])
+
+    damaged = {**INDEX, "building": building, "problems": ["sky: index g1 was damaged"]}
+    _engine_says(shell, dimension=384, agents={"sky": damaged})
+    found = shell("status", "--json").json
+    assert (found["health"], found["alarms"]) == ("degraded", ["sky: index g1 was damaged", words])
+
+
+def test_an_engine_counts_as_running_only_while_its_lock_is_held(shell: Shell) -> None:
+    _engine_says(shell, running=True, pid=1, model="m", dimension=384, rss_bytes=1, agents={})
+    dead = shell("status", "--json").json["engine"]
+    (shell.home / "rag").mkdir()
+    with held(shell.home / "rag/engine.lock", "the engine", deadline_seconds=1):
+        live = shell("status", "--json").json["engine"]
+
+    assert (dead["running"], dead["pid"], dead["model"]) == (False, None, "m")
+    assert (live["running"], live["pid"], live["holder"] is not None) == (True, 1, True)
+
+
+def test_an_engine_without_a_model_is_an_alarm(shell: Shell) -> None:
+    _engine_says(shell, problem="the engine is not available: no model")
+    found = shell("status", "--json").json
+
+    assert found["health"] == "degraded"
+    assert found["alarms"] == ["engine: the engine is not available: no model"]
