@@ -66,7 +66,7 @@ def degraded(found: Agent) -> list[str]:
         left = progress["left_s"]
         rest = f", about {left:.0f} s left" if left is not None else ""
         return [f"the index is being built: {progress['done']:,} of {progress['of']:,}{rest}"]
-    if found.keeper.problems:
+    if found.keeper.is_waiting and found.keeper.problems:
         return [found.keeper.problems[-1]]
     return []
 
@@ -84,6 +84,7 @@ def overview(found: Agent) -> dict[str, Any]:
         "owed": register.owed_count(),
         "building": found.keeper.building(found.store),
         "problems": list(found.keeper.problems),
+        "healed": list(found.keeper.healed),
     }
 
 

@@ -27,6 +27,7 @@ from skymem.engine.store import REGISTER, Store, set_aside_register, text_hash
 from skymem.engine.vectors import IndexDamageError, Vectors
 from skymem.errors import DiskError, EngineUnavailableError, UsageError
 from skymem.model.rules import EngineRules
+from skymem.policy.admit import agent_name_fault
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 
@@ -70,7 +71,8 @@ class HomeIndex:
         self._rows_max = 0
         files.make_directory(paths.run)
         self._at_work = AtWork(paths.run / NAME)
-        if left := self._at_work.left_behind:
+        left = self._at_work.left_behind
+        if left is not None and agent_name_fault(left.agent) is None:
             with contextlib.suppress(DiskError):
                 self._generations(left.agent).note_crash(left.generation)
 
@@ -116,6 +118,8 @@ class HomeIndex:
         keeper.problems.extend(store.problems)
         if name in self._lost:
             keeper.problems.append(self._lost.pop(name))
+        with contextlib.suppress(DiskError):  # what is owed then stays so
+            keeper.announce(store)
         self._open[name] = Agent(store, keeper)
         self._visited.add(name)
         return self._open[name]
@@ -211,7 +215,6 @@ class HomeIndex:
         def ask(found: Agent) -> dict[str, Any]:
             known = found.store.register.known(code, [memory_id for memory_id, _ in items])
             left = [one for one, digest in items if known.get(one) != digest]
-            found.keeper.announce(found.store)
             return {"missing": left, "epoch": found.store.register.epoch}
 
         return self._with(agent, ask)
@@ -329,7 +332,9 @@ class HomeIndex:
         return [
             name
             for name in names
-            if name not in self._visited and (self._paths.embeddings / name / key).is_dir()
+            if name not in self._visited
+            and agent_name_fault(name) is None
+            and (self._paths.embeddings / name / key).is_dir()
         ]
 
     def stats(self, agent: str, sample: int) -> dict[str, Any]:

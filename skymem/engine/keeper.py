@@ -57,6 +57,9 @@ class Keeper:
         self.problems: list[str] = []
         """What was found and not yet made good, in words."""
 
+        self.healed: list[str] = []
+        """What was found and has been made good since this process began, the last few."""
+
         self.index: VectorIndex | None = None
         self.verified = False
         self.complete = False
@@ -65,6 +68,7 @@ class Keeper:
         self._room_rows = room_rows
         self._child: subprocess.Popen[bytes] | None = None
         self._probed = ""
+        self._set_aside = ""
         self._rows = 256
         self._paused_until = 0.0
         self._failures = 0
@@ -104,7 +108,7 @@ class Keeper:
         """How far a new generation is; None when there is none in the making."""
         if self.complete or not self.name or self._child is not None:
             return None
-        of = sum(store.register.piece_counts())
+        of = store.register.pieces_count()
         left = store.register.owed_count()
         began, left_then = self._began
         taken = time.monotonic() - began
@@ -158,11 +162,12 @@ class Keeper:
         if not self.complete:
             self.generations.complete(self.name, store.register.epoch)
             self.complete = True
-            self.problems.clear()
             self._failures = 0
+            self._all_is_well()
             return True
         if self._is_due():
             self._verify(store)
+            self._all_is_well()
         return False
 
     def _find(self, store: Store) -> bool:
@@ -189,7 +194,7 @@ class Keeper:
             return False
         if known and why not in (MISSING, UNFINISHED):
             self._tell(f"{self.agent}: index {self.name} is made anew: {why}")
-        elif known and why == MISSING:
+        elif known and why == MISSING and self.name != self._set_aside:
             self._tell(f"{self.agent}: index {self.name} is made anew: it was gone")
         if known and "manifest" in why:
             self.generations.set_aside(self.name, why)
@@ -320,6 +325,7 @@ class Keeper:
         if self._failures > 1:
             seconds = min(PAUSE_SECONDS_MAX, PAUSE_SECONDS * 2 ** (self._failures - 2))
             self._paused_until = time.monotonic() + seconds
+        self._set_aside = name
         try:
             self.generations.set_aside(name, why)
         except DiskError as error:
@@ -327,6 +333,10 @@ class Keeper:
 
     def _tell(self, problem: str) -> None:
         self.problems = [*self.problems, problem][-5:]
+
+    def _all_is_well(self) -> None:
+        self.healed = [*self.healed, *self.problems][-5:]
+        self.problems = []
 
     def _pause(self, problem: str, seconds: float) -> None:
         if problem not in self.problems:

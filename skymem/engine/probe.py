@@ -4,7 +4,9 @@
 vectors find themselves; anything else, a crash included, means damage.
 """
 
+import ctypes
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +24,7 @@ and damage misses nearly all."""
 
 TIMEOUT_SECONDS: Final = 60.0
 DAMAGED: Final = 20
+PR_SET_PDEATHSIG: Final = 1
 
 
 def start(path: Path, agent: str) -> subprocess.Popen[bytes]:
@@ -59,8 +62,14 @@ def sample(path: Path, agent: str) -> tuple[int, int]:
     return asked, missed
 
 
+def _die_with_parent() -> None:
+    """Never be at a generation beside the next engine: the kernel ends us with who started us."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def main() -> int:
     """Probe what the command line names."""
+    _die_with_parent()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it may well crash: that is what it is for
     try:
         asked, missed = sample(Path(sys.argv[1]), sys.argv[2])

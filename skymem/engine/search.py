@@ -20,6 +20,9 @@ CANDIDATES: Final = 4
 
 CANDIDATES_MIN: Final = 64
 
+OWED_MAX: Final = 4096
+"""Pieces Chroma has yet to get that are compared one by one; with more, a scan is quicker."""
+
 Nearest = Callable[[str, Vectors, int], list[tuple[str, float]]]
 """Chroma's `nearest`, watched over by who owns it."""
 
@@ -60,11 +63,13 @@ def exact(store: Store, query: Query) -> Hits:
 
 def through_index(store: Store, query: Query, nearest: Nearest) -> Hits:
     """Compare with what Chroma proposes and with what it has yet to get."""
+    owed = store.register.ask("SELECT DISTINCT row FROM pieces WHERE stored = 0")
+    if len(owed) > OWED_MAX:
+        return exact(store, query)
     ids = set()
     for name in query.collections:
         for vector in query.vectors:
             ids |= {piece_of(found)[0] for found, _ in nearest(name, vector, query.pieces)}
-    owed = store.register.ask("SELECT DISTINCT row FROM pieces WHERE stored = 0")
     rows = {row for row, _ in rows_of(store, sorted(ids))} | {row for (row,) in owed}
     hits = rank(store, query, np.array(sorted(rows), np.int64))
     if len(hits) < query.limit and len(hits) < store.used(query.mask):

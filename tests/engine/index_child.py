@@ -35,7 +35,7 @@ def settle(bench: Bench, count: int) -> None:
         "problems": seen["problems"],
         "generation": bench.seen()["generation"],
         "encoded": encoded_again,
-        "not_found": bench.not_found(range(0, count, 7)),
+        "not_found": bench.not_found(range(0, count, 13)),
         "stats": bench.index.stats("sky", 200),
     }
     bench.close()

@@ -1,13 +1,14 @@
 """A disk with no room: refused before anything is written, made good once there is room (D3)."""
 
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from skymem.engine import room
+from skymem.engine import keeper, room
 from skymem.engine.room import explained_bytes, file_bytes_max, index_bytes
 from skymem.errors import DiskError
 from skymem.stores.home import HomePaths
@@ -43,7 +44,7 @@ def fill_but(path: Path, left: int) -> None:
 def test_a_put_without_room_is_refused_with_numbers_and_changes_nothing(small: Bench) -> None:
     small.put(range(100))
     small.settle()
-    before = small.index.stats("sky", 10)
+    before = small.index.stats("sky", 0)
     ballast = small.paths.root / "ballast"
     fill_but(ballast, 8 * room.MIB)
     encoded = small.embedder.encoded
@@ -51,7 +52,7 @@ def test_a_put_without_room_is_refused_with_numbers_and_changes_nothing(small: B
         small.put(range(100, 200))
 
     assert small.embedder.encoded == encoded
-    assert small.index.stats("sky", 10) == before
+    assert small.index.stats("sky", 0) == before
     assert small.not_found(range(100)) == []
     ballast.unlink()
     assert len(small.put(range(100, 200))["done"]) == 100
@@ -132,6 +133,30 @@ def test_a_disk_that_fills_under_chroma_costs_a_generation_and_no_answer(
     assert answers == []
     assert stats["collections"]["memory"]["chroma"] == 2000
     assert (stats["missing"], stats["extra"]) == (0, 0)
+
+
+def test_a_file_that_outgrows_its_limit_is_damage_that_heals(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put(range(1500))
+
+    def far_too_little(*_: int) -> None:
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400 * 1024, hard))
+
+    monkeypatch.setattr(keeper, "limit_file_size", far_too_little)
+    bench.settle()
+    problems = bench.seen()["problems"]
+    answers = bench.not_found(range(0, 1500, 11))
+    monkeypatch.undo()
+    bench.index._open["sky"].keeper._paused_until = 0.0
+    bench.settle()
+
+    assert problems
+    assert answers == []
+    assert bench.seen()["problems"] == []
+    assert bench.seen()["healed"] == problems
+    assert bench.index.stats("sky", 10)["collections"]["memory"]["chroma"] == 1500
 
 
 def test_an_index_takes_what_its_vectors_explain_and_no_file_may_outgrow_that(
