@@ -105,7 +105,9 @@ def _export(spoken: Globals, *, dry_run: bool, as_json: bool) -> None:
         render.document(found)
     else:
         word = "would write" if dry_run else "wrote"
-        render.line(f"{word} {found['file']}")
+        render.line(f"{word} {found['path']}")
+        if not dry_run:
+            render.line("it is used from now on: the next index run embeds everything with it")
 
 
 def _tell(detail: dict[str, Any], *, as_json: bool) -> None:

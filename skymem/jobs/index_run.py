@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.errors import EngineUnavailableError, SkymemError
+from skymem.errors import DiskError, EngineUnavailableError, SkymemError
 from skymem.jobs.detail import building_words
 from skymem.jobs.index import (
     BATCH,
@@ -280,12 +280,15 @@ def export_onnx(work: Workplace, *, dry_run: bool = False) -> dict[str, Any]:
     """
     model, target = work.rules.engine.model, work.paths.models
     if dry_run:
-        return {"file": str(target / model.rpartition("/")[2] / "model.onnx"), "dry_run": True}
+        return {"path": str(target / model.rpartition("/")[2] / "model.onnx"), "dry_run": True}
     command = [sys.executable, "-m", "skymem.engine.export", model, str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["it gave no reason"]
-        raise EngineUnavailableError(said[-1].removeprefix("skymem: "))
+        said = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
+        said = said.removeprefix("skymem: ").removeprefix("the engine is not available: ")
+        if done.returncode == DiskError.exit_code:
+            raise DiskError(*said.split(": ", 1))
+        raise EngineUnavailableError(said)
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     if work.engine is not None:  # the one that runs has the old file open
         work.engine().leave()

@@ -6,14 +6,17 @@ Skipped where the extra is not installed, unless `SKYMEM_TEST_EXTRA=1` says that
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from skymem.app import init_home
 from skymem.engine.embedding import Embedder
 from skymem.engine.models import find_onnx, open_embedder
 from skymem.errors import EngineUnavailableError
@@ -131,3 +134,46 @@ def test_an_export_that_does_not_agree_leaves_nothing(
 def test_a_directory_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailableError, match="no model at"):
         open_embedder(EngineRules(backend="sentence-transformers", model=str(tmp_path)), NOWHERE)
+
+
+def told_by(home: Path, *words: str) -> dict[str, Any]:
+    """What a command answers, as a process of its own."""
+    command = [sys.executable, "-m", "skymem", "--home", str(home), *words, "--json"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@needs_extra
+def test_a_home_goes_over_from_one_backend_to_the_next_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SKYMEM_ENGINE")
+    init_home(tmp_path)
+    rules = tmp_path / "retention_rules.yaml"
+    shipped = rules.read_text()
+    rules.write_text(shipped + "engine: {backend: sentence-transformers}\n")
+    question = "what time should the summary be delivered?"
+    for text in ("User wants reports at 7am", "We chose PostgreSQL for billing"):
+        told_by(tmp_path, "remember", text, "--importance", "0.9")
+    keys = []
+    try:
+        assert told_by(tmp_path, "promote")["rag_pending"] == 0
+        for step in ("torch", "int8", "exported"):
+            if step == "int8":
+                rules.write_text(shipped)
+            elif step == "exported":
+                assert told_by(tmp_path, "index", "--export-onnx")["least_cosine"] > 0.9999
+            indexed = told_by(tmp_path, "index")
+            assert (indexed["embedded"], indexed["pending"]) == (2 if keys else 0, 0), step
+            found = told_by(tmp_path, "recall", question)
+            assert found["results"][0]["content"] == "User wants reports at 7am"
+            assert found["degraded"] == []
+            engine = told_by(tmp_path, "status")["engine"]
+            keys.append((engine["backend"], engine["precision"]))
+    finally:
+        engine = json.loads((tmp_path / "status/engine.json").read_text())
+        os.kill(engine["pid"], signal.SIGTERM)
+
+    assert keys == [("sentence-transformers", "fp32"), ("onnx", "int8"), ("onnx", "fp32")]
