@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from skymem.stores.files import disk_errors
+from skymem.engine.room import open_kept
+from skymem.stores.files import Files
 
 BYTES: Final = 512
 NAME: Final = "engine-at-work.json"
@@ -28,15 +29,13 @@ class LeftBehind(NamedTuple):
 class AtWork:
     """The sign of this engine."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: Files) -> None:
         """Take the file over; what a dead engine left in it is in `left_behind`.
 
         Raises:
             DiskError: it can't be opened.
         """
-        with disk_errors(path):
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._fd = os.open(path, flags, 0o600)
+        self._fd = open_kept(path, files)
         self.left_behind = _read(os.pread(self._fd, BYTES, 0))
 
     @contextlib.contextmanager

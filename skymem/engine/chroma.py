@@ -8,6 +8,7 @@ and what it answers is compared with the matrix by who asks.
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -143,7 +144,7 @@ def _translated(path: Path) -> Iterator[None]:
 
     A panic of its Rust half derives from BaseException, so that a handler of Exception misses it.
     """
-    mask = os.umask(0o077)  # vectors can be turned back into words: they are for the owner alone
+    mask = os.umask(_mask(path))
     try:
         yield
     except BaseException as error:
@@ -156,6 +157,15 @@ def _translated(path: Path) -> Iterator[None]:
         raise
     finally:
         os.umask(mask)
+
+
+def _mask(path: Path) -> int:
+    """Keep vectors to those the home is for: they can be turned back into words (promise 9)."""
+    try:
+        shared = os.stat(path).st_mode & stat.S_IRWXG == stat.S_IRWXG
+    except OSError:
+        shared = False
+    return 0o007 if shared else 0o077
 
 
 def _is_full(error: BaseException) -> bool:

@@ -70,7 +70,7 @@ class HomeIndex:
         self._lost: dict[str, str] = {}
         self._rows_max = 0
         files.make_directory(paths.run)
-        self._at_work = AtWork(paths.run / NAME)
+        self._at_work = AtWork(paths.run / NAME, files)
         left = self._at_work.left_behind
         if left is not None and agent_name_fault(left.agent) is None:
             with contextlib.suppress(DiskError):

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from skymem.engine.room import open_kept
 from skymem.engine.vectors import Vectors
 from skymem.errors import EngineUnavailableError
 from skymem.stores.files import Files, disk_errors
@@ -43,8 +44,7 @@ class Matrix:
         self._map: mmap.mmap | None = None
         with disk_errors(path):
             known = path.exists()
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._fd = os.open(path, flags, files.modes.file)
+            self._fd = open_kept(path, files)
             if not known:
                 files.fsync_directory(path.parent)
             self.identity = file_identity(self._fd)

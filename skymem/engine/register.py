@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from skymem.engine.room import open_kept
 from skymem.engine.vectors import Piece
 from skymem.errors import DiskError
-from skymem.stores.files import disk_errors
+from skymem.stores.files import Files
 
 FORMAT: Final = "1"
 LOOKUP: Final = 500
@@ -84,7 +85,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 class Register:
     """The register of one agent and one model. One connection, one process, one thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: Files) -> None:
         """Open `path`, made where it is not there.
 
         Raises:
@@ -94,8 +95,7 @@ class Register:
         self.path = path
         self._counted: dict[str, tuple[int, int]] = {}
         self._counted_at = -1
-        with disk_errors(path):  # SQLite gives its journals the mode of the file
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        os.close(open_kept(path, files))  # SQLite gives its journals the mode of the file
         with sqlite_errors(path):
             self._database = sqlite3.connect(path, isolation_level=None)
             try:

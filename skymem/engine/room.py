@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from skymem.errors import DiskError
+from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 
 MIB: Final = 1024 * 1024
@@ -60,6 +61,21 @@ def tree_bytes(top: Path) -> int:
             except FileNotFoundError:
                 continue
     return total
+
+
+def open_kept(path: Path, files: Files) -> int:
+    """Open a file of the index for reading and writing, made with the home's modes (promise 9).
+
+    Raises:
+        DiskError: the disk refuses, or the path is a symbolic link.
+    """
+    with disk_errors(path):
+        known = path.exists()
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        if not known and files.modes.group >= 0:
+            os.fchown(fd, -1, files.modes.group)
+            os.fchmod(fd, files.modes.file)
+        return fd
 
 
 def require_room(path: Path, bytes_to_write: int) -> None:

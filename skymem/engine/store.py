@@ -83,11 +83,11 @@ class Store:
     def _open_register(self) -> Register:
         path = self.directory / REGISTER
         try:
-            return Register(path)
+            return Register(path, self._files)
         except RegisterDamageError as damage:
             self.problems.append(f"{path} could not be read ({damage}); it was made anew")
             set_aside_register(self.directory, self._files)
-            return Register(path)
+            return Register(path, self._files)
 
     def _matrix_name(self) -> str:
         return self.register.get("matrix") or MATRIX

@@ -1,5 +1,6 @@
 """What the index promises its clients, on real files and real Chroma."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from skymem.engine import agent as agent_module
 from skymem.engine.items import Item, piece_name, piece_of
 from skymem.engine.vectors import Vectors
 from skymem.errors import UsageError
+from skymem.stores.files import Files, Modes
 from tests.engine.conftest import Bench, items, text_of
 from tests.engine.fake_embedder import FakeEmbedder
 
@@ -62,7 +64,7 @@ def test_a_limit_below_one_is_refused_and_nothing_is_found_in_nothing(bench: Ben
     assert bench.index.query("sky", "x", 10)["hits"] == []
     bench.settle()
     assert bench.index.query("sky", "x", 10)["indexed"] == 0
-    assert not bench.paths.chroma_store.exists()
+    assert list(bench.paths.chroma_store.rglob("chroma.sqlite3")) == []
 
 
 def test_a_few_of_one_collection_are_all_found_among_many_of_the_other(bench: Bench) -> None:
@@ -213,3 +215,16 @@ def test_no_word_of_a_memory_is_on_the_disk_and_nobody_else_may_read_it(bench: B
     assert any(path.name == "chroma.sqlite3" for path in files)
     assert [path for path in files if b"anzibar" in path.read_bytes()] == []
     assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+def test_in_a_shared_home_the_group_may_read_and_replace_it_all(bench: Bench) -> None:
+    bench.paths.root.chmod(0o2770)
+    bench.files = Files(Modes(0o660, 0o2770, os.getegid()))
+    bench.put(range(1100))
+    bench.settle()
+    bench.close()
+    inside = list(bench.paths.root.rglob("*"))
+
+    assert [path for path in inside if path.is_dir() and path.stat().st_mode & 0o777 != 0o770] == []
+    assert [path for path in inside if path.stat().st_mode & 0o007] == []
+    assert [path for path in inside if not path.stat().st_mode & 0o040] == []

@@ -7,12 +7,13 @@ import pytest
 
 from skymem.engine.register import Entry, Register, RegisterDamageError
 from skymem.errors import DiskError
+from skymem.stores.files import Files
 
 
 @pytest.fixture
 def register(tmp_path: Path) -> Register:
     """One with two memories of two and one pieces."""
-    made = Register(tmp_path / "register.db")
+    made = Register(tmp_path / "register.db", Files())
     with made.writing():
         made.add_rows(0, [b"a", b"b", b"c"], [1, 2, 3])
         made.put([Entry("x", 1, "d", [0, 1]), Entry("y", 2, "d", [2])])
@@ -68,7 +69,7 @@ def test_lost_rows_take_their_memories_along_and_change_the_epoch(register: Regi
 
 
 def test_it_is_read_again_after_a_kill_as_it_was(register: Register, tmp_path: Path) -> None:
-    again = Register(tmp_path / "register.db")
+    again = Register(tmp_path / "register.db", Files())
 
     assert again.counts() == (1, 1)
     assert again.epoch == register.epoch
@@ -83,10 +84,10 @@ def test_one_of_another_format_is_damage(register: Register, tmp_path: Path) -> 
     database.close()
 
     with pytest.raises(RegisterDamageError):
-        Register(tmp_path / "register.db")
+        Register(tmp_path / "register.db", Files())
 
 
 def test_a_disk_that_refuses_is_no_damage(tmp_path: Path) -> None:
     (tmp_path / "register.db").mkdir()
     with pytest.raises(DiskError):
-        Register(tmp_path / "register.db")
+        Register(tmp_path / "register.db", Files())
