@@ -164,15 +164,20 @@ class HomeIndex:
             (item.id, item.digest, [text_hash(text) for text in pieces[item.id]])
             for item in last.values()
         ]
-        encoded = self._encode_missing(agent, texts, len(entries))
+        encoded: dict[bytes, Vectors] = {}
 
         def keep(found: Agent) -> str:
+            if _left(found, texts, encoded):
+                return ""  # the cache was lost meanwhile, and made anew
             limit_file_size(self._rows_max + len(encoded), found.store.dimension)
             found.store.put(encoded, entries, code)
             found.keeper.announce(found.store)
             return found.store.register.epoch
 
-        epoch = self._with(agent, keep)
+        epoch = ""
+        while not epoch:
+            self._encode_missing(agent, texts, len(entries), encoded)
+            epoch = self._with(agent, keep)
         return {
             "embedded": len(encoded),
             "cached": len(texts) - len(encoded),
@@ -181,14 +186,12 @@ class HomeIndex:
         }
 
     def _encode_missing(
-        self, agent: str, texts: dict[bytes, str], entries: int
-    ) -> dict[bytes, Vectors]:
-        """Vectors of those texts that the cache has not; queries may be answered meanwhile."""
-        encoded: dict[bytes, Vectors] = {}
+        self, agent: str, texts: dict[bytes, str], entries: int, encoded: dict[bytes, Vectors]
+    ) -> None:
+        """Encode those texts that the cache has not; queries may be answered meanwhile."""
 
         def missing(found: Agent) -> list[bytes]:
-            there = found.store.register.rows_of(list(texts))
-            left = [one for one in texts if one not in there and one not in encoded]
+            left = _left(found, texts, encoded)
             needed = found.store.bytes_of(len(left) + len(encoded), entries)
             for place in (self._paths.rag, self._paths.embeddings):
                 require_room(place, needed)
@@ -198,7 +201,6 @@ class HomeIndex:
         while left := self._with(agent, missing):
             vectors = self._embedder.encode([texts[one] for one in left], self._between)
             encoded.update(zip(left, vectors, strict=True))
-        return encoded
 
     def drop(self, agent: str, ids: Sequence[str]) -> dict[str, Any]:
         """Take memories out of the index."""
@@ -370,3 +372,9 @@ class HomeIndex:
             found.close()
         self._open.clear()
         self._at_work.close()
+
+
+def _left(found: Agent, texts: dict[bytes, str], encoded: dict[bytes, Vectors]) -> list[bytes]:
+    """Texts whose vectors are neither in the cache nor at hand."""
+    there = found.store.register.rows_of(list(texts))
+    return [one for one in texts if one not in there and one not in encoded]

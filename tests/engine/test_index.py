@@ -1,6 +1,7 @@
 """What the index promises its clients, on real files and real Chroma."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,26 @@ def test_questions_are_answered_in_the_middle_of_a_put(bench: Bench) -> None:
 
     assert answers == ["m5"] * 6
     assert bench.not_found(range(0, 300, 11)) == []
+
+
+def test_a_cache_that_is_lost_in_the_middle_of_a_put_is_encoded_again(bench: Bench) -> None:
+    bench.put(range(100))
+    lost: list[str] = []
+
+    def lose() -> None:
+        if not lost:
+            lost.append(bench.index.query("sky", "x", 1)["epoch"])
+            shutil.rmtree(bench.cache())
+            bench.ask("anything")
+
+    bench.between = lose
+    put = bench.put(range(50, 150))
+    bench.settle()
+
+    assert put["embedded"] == 100
+    assert put["epoch"] != lost[0]
+    assert bench.not_found(range(50, 150)) == []
+    assert bench.index.stats("sky", 9)["collections"]["memory"]["chroma"] == 100
 
 
 def test_more_agents_than_may_be_open_are_served_each_with_its_own(bench: Bench) -> None:
