@@ -63,11 +63,12 @@ def exact(store: Store, query: Query) -> Hits:
 
 def through_index(store: Store, query: Query, nearest: Nearest) -> Hits:
     """Compare with what Chroma proposes and with what it has yet to get."""
-    owed = store.register.ask("SELECT DISTINCT row FROM pieces WHERE stored = 0")
+    owed = store.register.ask("SELECT row FROM pieces WHERE stored = 0")
     if len(owed) > OWED_MAX:
         return exact(store, query)
     ids = set()
-    for name in query.collections:
+    counts = dict(zip(COLLECTIONS, store.register.counts(), strict=True))
+    for name in filter(counts.get, query.collections):
         for vector in query.vectors:
             ids |= {piece_of(found)[0] for found, _ in nearest(name, vector, query.pieces)}
     rows = {row for row, _ in rows_of(store, sorted(ids))} | {row for (row,) in owed}
