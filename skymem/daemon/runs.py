@@ -18,6 +18,9 @@ from skymem.stores.status import read_json
 
 SCHEMA_VERSION: Final = 1
 ERROR_CHARS_MAX: Final = 300
+COUNTS: Final = frozenset(
+    {"missed", "caught_up", "consecutive_failures", "skipped_still_running", "skipped_paused"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,9 @@ class RunRecord:
 
     consecutive_failures: int = 0
     skipped_still_running: int = 0
+    skipped_paused: int = 0
+    """How often a run fell due while the entry was paused."""
+
     last_error: str | None = None
 
 
@@ -132,6 +138,13 @@ class RunBook:
             changed = replace(old, skipped_still_running=old.skipped_still_running + 1)
             self._put(name, changed)
 
+    def paused(self, name: str, now: float) -> None:
+        """Note that a run fell due while the entry is paused; the schedule goes on from `now`."""
+        with self._lock:
+            old = self._runs.get(name, RunRecord(now))
+            changed = replace(old, skipped_paused=old.skipped_paused + 1, waived_until=now)
+            self._put(name, changed)
+
     def started(self, name: str, now: float) -> None:
         """Note a start, before the child is there: a crash must not make the run repeat."""
         with self._lock:
@@ -210,7 +223,7 @@ def _record(value: object) -> RunRecord | None:
 
 
 def _fits(name: str, value: object) -> bool:
-    if name in {"missed", "caught_up", "consecutive_failures", "skipped_still_running"}:
+    if name in COUNTS:
         return _is_count(value, 2**53)
     if value is None:
         return True
