@@ -157,7 +157,7 @@ def _engine_says(shell: Shell, **facts: object) -> None:
     (shell.home / "status/engine.json").write_text(json.dumps(facts))
 
 
-INDEX = {"chunks": 10, "building": None, "problems": []}
+INDEX: dict[str, object] = {"chunks": 10, "building": None, "problems": []}
 
 
 def test_an_index_that_grows_past_what_its_vectors_explain_is_an_alarm(shell: Shell) -> None:

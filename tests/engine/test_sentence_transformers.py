@@ -157,7 +157,7 @@ def test_a_home_goes_over_from_one_backend_to_the_next_and_finds_the_same(
     question = "what time should the summary be delivered?"
     for text in ("User wants reports at 7am", "We chose PostgreSQL for billing"):
         told_by(tmp_path, "remember", text, "--importance", "0.9")
-    keys = []
+    keys: list[tuple[str, str]] = []
     try:
         assert told_by(tmp_path, "promote")["rag_pending"] == 0
         for step in ("torch", "int8", "exported"):

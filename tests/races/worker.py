@@ -45,7 +45,7 @@ def run_jobs(home: app.Home, _stop: Path, seconds: str) -> dict[str, Any]:
     while runs == 0 or (seconds != "0" and (time.monotonic() < end or not enough(files))):
         detail, outcomes = home.run_job("memory_rotate_check")
         runs += 1
-        held += sum(outcome.late for outcome in outcomes)
+        held += sum(getattr(outcome, "late", 0) for outcome in outcomes)
         if not detail["ok"]:
             errors.append(detail["error"])
     counts = {"runs": runs, "held": held, "swaps": files.swaps, "late": files.late_lines}
