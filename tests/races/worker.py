@@ -43,9 +43,9 @@ def run_jobs(home: app.Home, _stop: Path, seconds: str) -> dict[str, Any]:
     errors: list[str] = []
     end = time.monotonic() + float(seconds)
     while runs == 0 or (seconds != "0" and (time.monotonic() < end or not enough(files))):
-        detail, outcomes = home.run_job("memory_rotate_check")
+        detail, _ = home.run_job("memory_rotate_check")
         runs += 1
-        held += sum(getattr(outcome, "late", 0) for outcome in outcomes)
+        held += sum(one.get("held", 0) for one in detail["agents"].values())
         if not detail["ok"]:
             errors.append(detail["error"])
     counts = {"runs": runs, "held": held, "swaps": files.swaps, "late": files.late_lines}
