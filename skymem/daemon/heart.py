@@ -37,7 +37,12 @@ class Heart:
         self._last_error = ""
 
     def beat(
-        self, state: str, *, next_runs: Mapping[str, float], running: Mapping[str, float]
+        self,
+        state: str,
+        *,
+        next_runs: Mapping[str, float],
+        running: Mapping[str, float],
+        clock: Mapping[str, object] | None = None,
     ) -> str:
         """Write one beat; returns "" or why it could not be written.
 
@@ -45,6 +50,7 @@ class Heart:
             state: `running`, `stopping` or `stopped`.
             next_runs: epoch seconds, by entry name.
             running: since when, in epoch seconds, by entry name.
+            clock: `Clocks.state`.
         """
         with self._lock:
             self._seq += 1
@@ -58,6 +64,7 @@ class Heart:
                 "interval_seconds": self._interval_seconds,
                 "next_runs": dict(next_runs),
                 "running": [{"name": name, "since": since} for name, since in running.items()],
+                "clock": dict(clock or {}),
                 "rss_bytes": rss_bytes(),
                 "schema_version": SCHEMA_VERSION,
             }

@@ -48,8 +48,14 @@ class RunRecord:
     waived_until: float | None = None
     """Due times up to here were left out: they are not counted or caught up again."""
 
+    counted_from: float | None = None
+    """Where the clock was set back since the last start: that start, on the clock as it is now.
+
+    An interval counts from here."""
+
     caught_up: int = 0
-    """How often a run that was due while no daemon was up was carried out late."""
+    """How often a run was carried out late: due while no daemon was up, or passed over when the
+    clock was set forward or the machine slept."""
 
     consecutive_failures: int = 0
     skipped_still_running: int = 0
@@ -111,12 +117,16 @@ class RunBook:
             return dict(self._runs)
 
     def see(self, names: list[str], now: float) -> None:
-        """Note entries that were never seen before."""
+        """Note entries that were never seen before, and what a clock that was ahead left."""
         with self._lock:
-            fresh = {name: RunRecord(now) for name in names if name not in self._runs}
-            self._runs |= fresh
-            if fresh:
-                self._save()
+            known = {name: self._runs.get(name, RunRecord(now)) for name in names}
+            self._take_over({name: _set_back(old, 0.0, now) for name, old in known.items()})
+
+    def set_back(self, seconds: float, now: float) -> None:
+        """Note that the clock was set back by `seconds` and says `now`: paces count on."""
+        with self._lock:
+            runs = self._runs.items()
+            self._take_over({name: _set_back(old, seconds, now) for name, old in runs})
 
     def caught_up(self, name: str) -> None:
         """Note that the next run carries out one that was due while no daemon was up."""
@@ -149,7 +159,7 @@ class RunBook:
         """Note a start, before the child is there: a crash must not make the run repeat."""
         with self._lock:
             old = self._runs.get(name, RunRecord(now))
-            self._put(name, replace(old, last_start=now))
+            self._put(name, replace(old, last_start=now, counted_from=None))
 
     def ended(self, name: str, end: RunEnd) -> int:
         """Note an end and return how many runs in a row have failed by now."""
@@ -169,6 +179,12 @@ class RunBook:
             )
             self._put(name, changed)
         return failures
+
+    def _take_over(self, records: Runs) -> None:
+        changed = any(self._runs.get(name) != record for name, record in records.items())
+        self._runs |= records
+        if changed:
+            self._save()
 
     def _put(self, name: str, record: RunRecord) -> None:
         self._runs[name] = record
@@ -195,6 +211,14 @@ class RunBook:
                 self._files.rename(self._path, aside)
         except (SkymemError, OSError) as error:
             self._complain(error)
+
+
+def _set_back(record: RunRecord, seconds: float, now: float) -> RunRecord:
+    """The record on a clock that was set back by `seconds` and says `now`."""
+    seen = record.first_seen if record.last_start is None else record.last_start
+    counted = seen if record.counted_from is None else record.counted_from
+    moved = max(0.0, min(now, counted - seconds))
+    return record if moved == counted else replace(record, counted_from=moved)
 
 
 def _document(path: Path) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from skymem.daemon.clocks import Change, Clocks, Reading, reader
 from skymem.daemon.heart import Heart
 from skymem.daemon.journal import Journal, iso_time
 from skymem.daemon.runner import Runner, RunResult
@@ -62,6 +63,8 @@ class Setting:
     """The least that the log says: debug, info, warning or error."""
 
     stop: Stop = field(default_factory=Stop)
+    read: Callable[[], Reading] | None = None
+    """Reads all three clocks; None: `clock` for the wall's and the kernel for the others."""
 
 
 def serve(setting: Setting, *, catch_up: bool = True) -> int:
@@ -142,6 +145,8 @@ class Service:
             clock=setting.clock,
             stop=setting.stop,
         )
+        self._read = setting.read or reader(setting.clock)
+        self._clocks = Clocks(self._read, timezone=setting.schedule.timezone)
         self._timer: Timer | None = None
 
     # -- the daemon -----------------------------------------------------------------------------
@@ -170,7 +175,9 @@ class Service:
         timer = Timer(
             self._schedule.timezone,
             workers=len(enabled),
+            read=self._read,
             on_skip=self._skipped,
+            on_late=self._late,
             complain=partial(self._journal.trace, "the scheduler complains"),
         )
         for first in first_runs(
@@ -201,7 +208,13 @@ class Service:
 
     def _banner(self, timer: Timer) -> None:
         due = timer.next_runs()
-        self._journal.info("daemon started", home=self._root, timezone=self._schedule.timezone)
+        clock = self._clocks.state()
+        self._journal.info(
+            "daemon started",
+            home=self._root,
+            timezone=clock["timezone"],
+            timezone_missing=clock["timezone_missing"],
+        )
         for entry in self._schedule.entries:
             at = due.get(entry.name)
             when = iso_time(at) if at is not None else "never, it is not enabled"
@@ -218,7 +231,17 @@ class Service:
                 self._journal.error("the home was moved or its lock removed", home=self._root)
                 self._stop.begin("the loss of its home")
                 return HOME_LOST
+            if change := self._clocks.look():
+                self._clock_changed(change, timer)
         return 0
+
+    def _clock_changed(self, change: Change, timer: Timer) -> None:
+        seconds = round(change.seconds, 3)
+        self._journal.error("the clocks changed", kind=change.kind, seconds=seconds)
+        if change.kind == "back":
+            self._book.set_back(change.seconds, change.at)
+        timer.rearm(change)
+        self._beat()
 
     def _is_lost(self) -> bool:
         """Whether the lock we hold is no longer the one others would look at."""
@@ -229,6 +252,11 @@ class Service:
     def _due(self, entry: ScheduleEntry) -> None:
         if not self._stop.asked():
             self._runner.carry_out(entry, self._changed)
+
+    def _late(self, name: str, due: float) -> None:
+        if not self._stop.asked():
+            self._book.caught_up(name)
+            self._journal.info("catching up a run", name=name, was_due=iso_time(due))
 
     def _skipped(self, name: str) -> None:
         self._book.skipped(name)
@@ -248,6 +276,7 @@ class Service:
             state or ("stopping" if self._stop.asked() else "running"),
             next_runs=self._timer.next_runs() if self._timer else {},
             running=self._runner.running(),
+            clock=self._clocks.state(),
         )
 
     # -- run --once -------------------------------------------------------------------------------

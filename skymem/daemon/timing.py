@@ -2,7 +2,12 @@
 
 The record of runs decides, not the moment the daemon came up: an interval counts from the last
 start, so a restart neither resets nor repeats it, and a time that passed while no daemon was up is
-caught up once (rows P2 and D2, hazards C1, C6, C11 and C12). Times are epoch seconds.
+caught up once (rows P2 and D2, hazards C1, C4, C6, C11 and C12). Times are epoch seconds.
+
+What the clock does (`daemon.clocks`) changes this much: whatever it passed over, set forward or
+while the machine slept, is one run, at once. Set back, an interval goes on by the clock that is
+never set, and a fixed time of the day that was reached does not come a second time, unless the
+clock was set back by more than a day: then it was wrong before.
 
 APScheduler costs 0.1 s to import, so only what needs it imports it.
 """
@@ -13,13 +18,15 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime
+from functools import partial
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
+from skymem.daemon.clocks import Change, Reading
+from skymem.daemon.fires import keeps_pace, next_fire, zone_of
 from skymem.daemon.runs import RunRecord, Runs
-from skymem.model.cron import CronFields, parse_cron
-from skymem.model.schedule import Cron, Daily, Every, Schedule, ScheduleEntry, Trigger
+from skymem.model.schedule import Every, Schedule, ScheduleEntry
+from skymem.policy.backoff import backoff_seconds
 
 FIRST_JOB: Final = "memory_rotate_check"
 """What a new home runs first: whoever tries skymem sees it work within a minute."""
@@ -31,6 +38,21 @@ CATCH_UP_SPACING_SECONDS: Final = 0.5
 """Between runs that are all overdue at start: a small host is not hit by every job at once."""
 
 HEARTBEAT: Final = "heartbeat"
+
+REPEAT_SECONDS: Final = 86_400.0
+"""Set back by at most this, the clock does not bring a fixed time of the day a second time."""
+
+LATE_SECONDS: Final = 10.0
+"""A run that starts this long after it was due is one caught up."""
+
+GRID_SECONDS: Final = 1.0
+"""A run later than this starts its interval anew, as the record says; before, it keeps its beat."""
+
+SOONEST_SECONDS: Final = 0.001
+"""APScheduler asks until it is given a time that has not passed."""
+
+LATEST: Final = 253_402_300_800.0 - 2 * 86_400
+"""Past this, near the end of the year 9999, no zone's clock can be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +69,24 @@ class FirstRun:
 
 
 def due_time(entry: ScheduleEntry, record: RunRecord, timezone: str, now: float) -> float:
-    """When `entry` is due next by its record, jitter left out; in the past if it is overdue."""
+    """When `entry` is due next by its record, jitter left out; in the past if it is overdue.
+
+    An interval whose runs fail grows (`policy.backoff`). Infinity says never again.
+    """
+    seen = record.first_seen if record.last_start is None else record.last_start
+    trigger, waived, counted = entry.trigger, record.waived_until, record.counted_from
+    if counted is not None and (isinstance(trigger, Every) or (keeps_pace(trigger) and seen > now)):
+        seen = counted
     # A record from a clock that was ahead must not put a job off until that day comes.
-    base = min(now, record.first_seen if record.last_start is None else record.last_start)
-    floor = max(base, min(now, record.waived_until or base))
-    if isinstance(entry.trigger, Every):
-        seconds = entry.trigger.seconds
+    base = min(now, seen)
+    floor = max(base, min(now, waived or base))
+    if isinstance(trigger, Every):
+        seconds = backoff_seconds(record.consecutive_failures, trigger.seconds)
         return base + seconds * (math.floor((floor - base) / seconds) + 1)
-    return _next_fire(entry.trigger, timezone, floor)
+    if not keeps_pace(trigger):
+        reached = max(record.last_start or 0.0, waived or 0.0)
+        floor = max(floor, reached if reached <= now + REPEAT_SECONDS else 0.0)
+    return next_fire(trigger, timezone, floor)
 
 
 def next_runs(schedule: Schedule, runs: Runs, now: float) -> dict[str, float | None]:
@@ -65,7 +97,8 @@ def next_runs(schedule: Schedule, runs: Runs, now: float) -> dict[str, float | N
     """
     found: dict[str, float | None] = {entry.name: None for entry in schedule.entries}
     for entry in _timed(schedule):
-        found[entry.name] = _due(entry, schedule, runs, now)
+        due = _due(entry, schedule, runs, now)
+        found[entry.name] = due if due < LATEST else None
     return found
 
 
@@ -81,7 +114,7 @@ def first_runs(
 
     An overdue entry runs at once, one after the other, or without `catch_up` at its next regular
     time. Jitter is added, also to a due time that it could still have put off. A new home's first
-    run comes `first_run_seconds` after it was first seen.
+    run comes `first_run_seconds` after it was first seen. Infinity says never.
     """
     plans: list[FirstRun] = []
     overdue = 0
@@ -124,76 +157,87 @@ def _is_first_ever(entry: ScheduleEntry, runs: Runs) -> bool:
     return entry.job == FIRST_JOB and all(record.last_start is None for record in runs.values())
 
 
-def _next_fire(trigger: Daily | Cron, timezone: str, after: float) -> float:
-    # A microsecond on, since APScheduler gives a time that fires right now as the next one.
-    start = datetime.fromtimestamp(after, _zone(timezone)) + timedelta(microseconds=1)
-    fire: datetime | None = _wall_clock_trigger(trigger, timezone, 0.0).get_next_fire_time(
-        None, start
-    )
-    # None only past the year 9999: config refuses an expression that never fires (hazard C8).
-    return math.inf if fire is None else fire.timestamp()
+class _Turn:
+    """One entry's place in the queue; to APScheduler it is the entry's trigger."""
 
+    def __init__(
+        self,
+        entry: ScheduleEntry,
+        run: Callable[[], object],
+        zone: str,
+        read: Callable[[], Reading],
+    ) -> None:
+        self.entry = entry
+        self.run = run
+        self.at = math.inf
+        """When it is handed out next."""
 
-def _zone(name: str) -> tzinfo:
-    # UTC is there also where the host has no time zone data (hazard C15).
-    return UTC if name == "UTC" else ZoneInfo(name)
+        self.due = math.inf
+        """When it should have been: earlier than `at` where overdue runs are spaced."""
 
+        self.was_due = self.handed_out = 0.0
+        """Both times of the run that was handed out last."""
 
-def _trigger(trigger: Trigger, timezone: str, jitter_seconds: float, at: float) -> Any:
-    """The APScheduler trigger that continues after a run at `at`."""
-    from apscheduler.triggers.interval import IntervalTrigger
+        self._boot_at = math.inf
+        self._zone = zone
+        self._read = read
+        self._asked: datetime | None = None
 
-    if isinstance(trigger, Every):
-        zone = _zone(timezone)
-        return IntervalTrigger(
-            seconds=trigger.seconds,
-            start_date=datetime.fromtimestamp(at, zone),
-            timezone=zone,
-            jitter=jitter_seconds or None,
-        )
-    return _wall_clock_trigger(trigger, timezone, jitter_seconds)
+    def arm(self, at: float, due: float | None = None) -> None:
+        """Set the next run."""
+        reading = self._read()
+        self.at = at
+        self.due = at if due is None else due
+        self._boot_at = reading.boot + (at - reading.wall)
 
+    def moment(self) -> datetime | None:
+        """`at` as APScheduler wants it, None for never."""
+        return datetime.fromtimestamp(self.at, zone_of(self._zone)) if self.at < LATEST else None
 
-def _wall_clock_trigger(trigger: Daily | Cron, timezone: str, jitter_seconds: float) -> Any:
-    from apscheduler.triggers.combining import OrTrigger
-    from apscheduler.triggers.cron import CronTrigger
+    def get_next_fire_time(self, _previous: datetime, now: datetime) -> datetime | None:
+        """Give APScheduler the run after the one it hands out at `now`.
 
-    common: dict[str, Any] = {"timezone": _zone(timezone), "jitter": jitter_seconds or None}
-    if isinstance(trigger, Daily):
-        at = trigger.at
-        return CronTrigger(hour=at.hour, minute=at.minute, second=at.second, **common)
-    fields = parse_cron(trigger.expression)
-    time_of_day = {
-        "month": _listed(fields.months, 12),
-        "hour": _listed(fields.hours, 24),
-        "minute": _listed(fields.minutes, 60),
-        "second": "0",
-    }
-    days, weekdays = _listed(fields.days, 31), _listed(_from_monday(fields), 7)
-    if not (fields.days_restricted and fields.weekdays_restricted):
-        return CronTrigger(day=days, day_of_week=weekdays, **time_of_day, **common)
-    common["jitter"] = None
-    either = [
-        CronTrigger(day=days, **time_of_day, **common),
-        CronTrigger(day_of_week=weekdays, **time_of_day, **common),
-    ]
-    return OrTrigger(either, jitter=jitter_seconds or None)
+        It asks twice, and would ask for every run that a jump of the clock passed over: it is given
+        a time after `now` at once.
+        """
+        if now != self._asked:
+            self._asked = now
+            self.was_due, self.handed_out = self.due, now.timestamp()
+            self.arm(self._following(self.handed_out))
+        return self.moment()
 
+    def after_change(self, change: Change, now: Reading) -> float:
+        """When it is due, now that the clock was changed."""
+        trigger = self.entry.trigger
+        if isinstance(trigger, Every):
+            return min(self.at, now.wall + max(0.0, self._boot_at - now.boot))
+        if change.kind != "back":
+            return self.at
+        again = keeps_pace(trigger) or change.seconds > REPEAT_SECONDS
+        after = now.wall if again else now.wall + REPEAT_SECONDS
+        return min(self.at, next_fire(trigger, self._zone, after) + self._jitter())
 
-def _from_monday(fields: CronFields) -> frozenset[int]:
-    """Weekdays as APScheduler counts them: cron's Sunday is 0, its Monday is."""
-    return frozenset((day - 1) % 7 for day in fields.weekdays)
+    def _following(self, now: float) -> float:
+        trigger = self.entry.trigger
+        if isinstance(trigger, Every):
+            base = self.at if 0 <= now - self.at < GRID_SECONDS else now
+            due = base + trigger.seconds * (math.floor((now - base) / trigger.seconds) + 1)
+        else:
+            due = next_fire(trigger, self._zone, now)
+        return max(due + self._jitter(), now + SOONEST_SECONDS)
 
-
-def _listed(values: frozenset[int], all_of_them: int) -> str:
-    return "*" if len(values) == all_of_them else ",".join(map(str, sorted(values)))
+    def _jitter(self) -> float:
+        # Not for secrets: it only spreads load.
+        return random.uniform(0.0, self.entry.jitter_seconds)  # noqa: S311
 
 
 class Timer:
     """APScheduler's background thread: calls each entry's function when it is due.
 
     No run is dropped for being late, many that fell due meanwhile are one, and an entry never runs
-    beside itself: `on_skip` hears its name instead.
+    beside itself: `on_skip` hears its name instead. `on_late` hears the name and the due time of a
+    run that starts more than `LATE_SECONDS` after it, on the run's own thread and before it; not
+    of heartbeats.
     """
 
     def __init__(
@@ -201,35 +245,86 @@ class Timer:
         timezone: str,
         *,
         workers: int,
+        read: Callable[[], Reading],
         on_skip: Callable[[str], None],
+        on_late: Callable[[str, float], None],
         complain: Callable[[str], None],
     ) -> None:
         from apscheduler.events import EVENT_ALL, EVENT_JOB_MAX_INSTANCES
         from apscheduler.executors.pool import ThreadPoolExecutor
         from apscheduler.jobstores.memory import MemoryJobStore
         from apscheduler.schedulers.background import BackgroundScheduler
+        from apscheduler.triggers.base import BaseTrigger
 
+        BaseTrigger.register(_Turn)
         self._timezone = timezone
+        self._read = read
         self._on_skip = on_skip
+        self._on_late = on_late
+        self._turns: dict[str, _Turn] = {}
         self._skip_code: int = EVENT_JOB_MAX_INSTANCES
         self._scheduler = BackgroundScheduler(
-            timezone=_zone(timezone),
+            timezone=zone_of(timezone),
             jobstores={"default": MemoryJobStore()},
             executors={"default": ThreadPoolExecutor(max_workers=max(1, workers))},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
+        # APScheduler holds it while it hands out: nothing is handed out in the midst of a change.
+        self._passes: threading.RLock = getattr(self._scheduler, "_jobstores_lock")  # noqa: B009
         self._scheduler.add_listener(self._listen, EVENT_ALL)
         _hear_apscheduler(complain)
 
     def add(self, entry: ScheduleEntry, run: Callable[[], object], at: float) -> None:
-        """Call `run` at `at` and from then on by the entry's trigger."""
-        self._scheduler.add_job(
-            run,
-            _trigger(entry.trigger, self._timezone, entry.jitter_seconds, at),
-            id=entry.name,
-            name=entry.name,
-            next_run_time=datetime.fromtimestamp(at, _zone(self._timezone)),
-        )
+        """Call `run` at `at` and from then on by the entry's trigger.
+
+        An entry of that name is replaced; a run of it in hand goes on, and is not run beside.
+        """
+        with self._passes:
+            turn = self._turns[entry.name] = _Turn(entry, run, self._timezone, self._read)
+            self._place(turn, at)
+
+    def arm(self, name: str, at: float) -> None:
+        """Put the entry's next run to `at`: after a failure, say. A name it has not is ignored."""
+        with self._passes:
+            if name in self._turns:
+                self._place(self._turns[name], at)
+
+    def remove(self, name: str) -> None:
+        """Forget the entry; a run of it in hand goes on. A name it has not is ignored."""
+        with self._passes:
+            turn = self._turns.pop(name, None)
+            if turn is not None:
+                self._place(turn, math.inf)
+
+    def rearm(self, change: Change) -> None:
+        """Give every entry its next run anew after `change`; what is overdue runs once, at once."""
+        with self._passes:
+            now = self._read()
+            due = {name: turn.after_change(change, now) for name, turn in self._turns.items()}
+            overdue = 0
+            for name in sorted(due, key=due.__getitem__):
+                at = max(due[name], now.wall + overdue * CATCH_UP_SPACING_SECONDS)
+                overdue += due[name] <= now.wall
+                self._place(
+                    self._turns[name], at if due[name] <= now.wall else due[name], due[name]
+                )
+
+    def _place(self, turn: _Turn, at: float, due: float | None = None) -> None:
+        turn.arm(at, due)
+        name, moment = turn.entry.name, turn.moment()
+        if moment is not None:
+            call = partial(self._call, turn)
+            self._scheduler.add_job(
+                call, turn, id=name, name=name, next_run_time=moment, replace_existing=True
+            )
+        elif self._scheduler.get_job(name) is not None:
+            self._scheduler.remove_job(name)
+
+    def _call(self, turn: _Turn) -> None:
+        late = turn.handed_out - turn.was_due
+        if late > LATE_SECONDS and turn.entry.job != HEARTBEAT:
+            self._on_late(turn.entry.name, turn.was_due)
+        turn.run()
 
     def start(self) -> None:
         """Begin."""
@@ -241,8 +336,8 @@ class Timer:
         return thread is not None and thread.is_alive()
 
     def next_runs(self) -> dict[str, float]:
-        """When each entry runs next, by name."""
-        return {job.id: job.next_run_time.timestamp() for job in self._scheduler.get_jobs()}
+        """When each entry runs next, by name; one that never does is left out."""
+        return {turn.entry.name: turn.at for turn in list(self._turns.values()) if turn.at < LATEST}
 
     def halt(self) -> None:
         """Let nothing new fall due; runs in hand go on.
@@ -258,6 +353,7 @@ class Timer:
         a pass that comes late finds nothing to schedule (hazard C11).
         """
         self._scheduler.shutdown(wait=True)
+        self._turns = {}
 
     def _listen(self, event: Any) -> None:
         # Every class of event comes by here, and not every class has a job (hazard C12).
