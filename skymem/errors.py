@@ -66,6 +66,12 @@ class StalePlanError(SkymemError):
     hint = "make a new one with --dry-run --plan FILE"
 
 
+class DegradedError(SkymemError):
+    """degraded, for {0} reason(s)"""
+
+    exit_code = 23
+
+
 class UnknownMemoryError(SkymemError):
     """no such memory: {0}"""
 
@@ -107,3 +113,10 @@ class InterruptedRunError(SkymemError):
     """stopped by {0} before the next step; nothing was lost"""
 
     exit_code = 130
+
+
+class DaemonGoneError(SkymemError):
+    """the daemon was gone before it could tell how the run of {0} ended"""
+
+    exit_code = 130
+    hint = "what came of it is in: skymem jobs"

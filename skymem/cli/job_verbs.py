@@ -1,5 +1,6 @@
 """Verbs that run a job: promote, rotate, trigger, apply."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from skymem.cli.progress import progress_of
 from skymem.cli.summary import summary
 
 if TYPE_CHECKING:
+    from skymem.app import Home
     from skymem.jobs.detail import Ended
 
 SHOWN_DECISIONS = 20
@@ -47,6 +49,9 @@ def trigger(
 ) -> None:
     """Run a scheduled entry now, by its name.
 
+    While a daemon runs it is the daemon that runs it, and this waits for the result. A rehearsal,
+    or a run for one agent by --agent, is always this process's own.
+
     Example: skymem trigger memory_rotate_check
     """
     from skymem.config.schedule_file import read_schedule
@@ -54,14 +59,30 @@ def trigger(
     from skymem.model.schedule import BUILT_JOBS
 
     spoken = globals_of(context)
-    entries = {entry.name: entry for entry in read_schedule(spoken.open().paths.schedule).entries}
+    home = spoken.open()
+    entries = {entry.name: entry for entry in read_schedule(home.paths.schedule).entries}
     if name not in entries:
         raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
     job = entries[name].job
     if job not in BUILT_JOBS or job == "heartbeat":
         raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
+    if not (scheduled or dry_run or plan or spoken.agent):
+        _leave_it_to_the_daemon(home, name, as_json=as_json)
     as_json = as_json or scheduled  # the daemon reads the result from stdout
     _run(spoken, job, action=name, dry_run=dry_run, plan=plan, as_json=as_json)
+
+
+def _leave_it_to_the_daemon(home: "Home", name: str, *, as_json: bool) -> None:
+    """Have the daemon run the entry and end with its exit code; return where there is none."""
+    from skymem.daemon.ask import ask_daemon
+
+    stop_flag.listen()
+    tell = render.complain if sys.stderr.isatty() else lambda _text: None
+    answer = ask_daemon(home.paths, home.files, name, stop=stop_flag.asked, tell=tell)
+    if answer is None:
+        return
+    _tell(answer.detail, (), as_json=as_json)
+    raise typer.Exit(answer.exit_code)
 
 
 def apply(
@@ -125,8 +146,9 @@ def _tell(detail: dict[str, Any], outcomes: "Sequence[Ended]", *, as_json: bool)
     for outcome in outcomes:
         for plan in outcome.plans:
             _decisions(plan.job, plan.agent, plan.decisions)
-    render.line(summary(detail))
-    for reason in detail["degraded"]:
+    if "degraded" in detail:  # a run that ended in the middle has no sums to tell
+        render.line(summary(detail))
+    for reason in detail.get("degraded", ()):
         render.complain(f"degraded: {reason}")
     if "error" in detail:
         render.complain(detail["error"])

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skymem.daemon.child import ChildEnd, run_child
-from skymem.daemon.journal import Journal
+from skymem.daemon.journal import Journal, iso_time
 from skymem.daemon.runs import RunBook, RunEnd
 from skymem.daemon.stop import Stop
-from skymem.errors import SkymemError
+from skymem.errors import BusyError, SkymemError
 from skymem.model.schedule import ScheduleEntry
 from skymem.stores.status import StatusFiles, read_json
 
@@ -64,9 +64,14 @@ class Runner:
 
         The job boundary: whatever goes wrong in one run is logged and recorded, and the next runs
         come all the same.
+
+        Raises:
+            BusyError: it is in hand already; an entry never runs beside itself, whoever asks.
         """
         started = self._clock()
         with self._lock:
+            if (since := self._running.get(entry.name)) is not None:
+                raise BusyError(f"the entry {entry.name}", f"its run since {iso_time(since)}")
             self._running[entry.name] = started
         try:
             self._book.started(entry.name, started)

@@ -18,6 +18,7 @@ CODES: Final = {
     12: "a daemon already keeps this home",
     20: "damage was found",
     22: "the plan no longer fits",
+    23: "`check` found the home degraded, and says why",
     24: "there is no such memory, or the first letters fit several",
     30: "not allowed: an agent's name, or another user's home",
     40: "there is no engine, or no model, and the verb is about it",

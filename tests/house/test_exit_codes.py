@@ -12,6 +12,7 @@ CODES = {
     "DaemonRunningError": 12,
     "DamageFoundError": 20,
     "StalePlanError": 22,
+    "DegradedError": 23,
     "UnknownMemoryError": 24,
     "NotAllowedError": 30,
     "AgentNameError": 30,
@@ -19,6 +20,7 @@ CODES = {
     "DiskError": 74,
     "ConfigurationError": 78,
     "InterruptedRunError": 130,
+    "DaemonGoneError": 130,
 }
 
 
