@@ -14,6 +14,7 @@ from typing import Final
 from skymem.daemon.clocks import Change, Clocks, Reading, reader
 from skymem.daemon.heart import Heart
 from skymem.daemon.journal import Journal, iso_time
+from skymem.daemon.pauses import Pauses
 from skymem.daemon.runner import Runner, RunResult
 from skymem.daemon.runs import RunBook, RunRecord
 from skymem.daemon.stop import Stop
@@ -25,6 +26,7 @@ from skymem.daemon.timing import (
     due_time,
     first_runs,
 )
+from skymem.daemon.triggers import Triggers
 from skymem.errors import BusyError, DaemonRunningError, DiskError, InterruptedRunError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 from skymem.stores.files import Files
@@ -91,7 +93,7 @@ def serve_once(setting: Setting) -> list[RunResult]:
         InterruptedRunError: a signal came; the run in hand was finished first.
         DiskError: the home has no place for the lock.
     """
-    with setting.stop, _only_daemon(setting.paths, setting.files):
+    with setting.stop, _only_daemon(setting.paths, setting.files, "skymem run --once"):
         return Service(setting).once()
 
 
@@ -101,11 +103,11 @@ def exit_code_of(results: Sequence[RunResult]) -> int:
 
 
 @contextlib.contextmanager
-def _only_daemon(paths: HomePaths, files: Files) -> Iterator[None]:
+def _only_daemon(paths: HomePaths, files: Files, holder: str = "skymem run") -> Iterator[None]:
     files.make_directory(paths.run)
     with contextlib.ExitStack() as stack:
         try:
-            lock = held(paths.daemon_lock, "skymem run", deadline_seconds=LOCK_SECONDS)
+            lock = held(paths.daemon_lock, holder, deadline_seconds=LOCK_SECONDS)
             stack.enter_context(lock)
         except BusyError as error:
             raise DaemonRunningError(error.args[1]) from None
@@ -145,6 +147,15 @@ class Service:
             clock=setting.clock,
             stop=setting.stop,
         )
+        self._pauses = Pauses(setting.paths, setting.files)
+        self._triggers = Triggers(
+            setting.paths,
+            setting.files,
+            runner=self._runner,
+            journal=self._journal,
+            find=self._entry,
+            ended=self._after_run,
+        )
         self._read = setting.read or reader(setting.clock)
         self._clocks = Clocks(self._read, timezone=setting.schedule.timezone)
         self._timer: Timer | None = None
@@ -162,8 +173,10 @@ class Service:
         self._journal.info("daemon stopping", on=self._stop.name)
         self._beat()
         while self._runner.running():
+            self._triggers.look(self._changed, stopping=True)
             self._stop.sleep(IDLE_SECONDS)
         timer.close()
+        self._triggers.close()
         self._beat("stopped")
         self._journal.info("daemon stopped", exit_code=code)
         return code
@@ -233,6 +246,7 @@ class Service:
                 return HOME_LOST
             if change := self._clocks.look():
                 self._clock_changed(change, timer)
+            self._triggers.look(self._changed, stopping=self._stop.asked())
         return 0
 
     def _clock_changed(self, change: Change, timer: Timer) -> None:
@@ -250,8 +264,32 @@ class Service:
     # -- called on the scheduler's threads --------------------------------------------------------
 
     def _due(self, entry: ScheduleEntry) -> None:
-        if not self._stop.asked():
+        if self._stop.asked():
+            return
+        if self._pauses.holds(entry.name):
+            self._book.paused(entry.name, self._clock())
+            self._journal.info("run left out: paused", name=entry.name)
+            return
+        try:
             self._runner.carry_out(entry, self._changed)
+        except BusyError:  # it is run by hand just now
+            self._skipped(entry.name)
+        else:
+            self._after_run(entry)
+
+    def _entry(self, name: str) -> ScheduleEntry | None:
+        return next((entry for entry in self._schedule.entries if entry.name == name), None)
+
+    def _after_run(self, entry: ScheduleEntry) -> None:
+        """Leave an entry that keeps failing alone for longer; end that once a run by hand is ok."""
+        record = self._book.snapshot().get(entry.name)
+        if self._timer is None or record is None or not isinstance(entry.trigger, Every):
+            return
+        due = due_time(entry, record, self._schedule.timezone, self._clock())
+        armed = self._timer.next_runs().get(entry.name, 0.0)
+        if record.consecutive_failures > 1 or armed > due + entry.jitter_seconds + IDLE_SECONDS:
+            self._timer.arm(entry.name, due)
+            self._beat()
 
     def _late(self, name: str, due: float) -> None:
         if not self._stop.asked():

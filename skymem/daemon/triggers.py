@@ -96,6 +96,7 @@ class Triggers:
         runner: "Runner",
         journal: "Journal",
         find: Callable[[str], ScheduleEntry | None],
+        ended: Callable[[ScheduleEntry], object] = lambda _entry: None,
     ) -> None:
         """Take up the place of requests, with the daemon's lock held.
 
@@ -105,12 +106,14 @@ class Triggers:
             runner: carries the runs out.
             journal: the daemon's log.
             find: an entry of the schedule by its name, as it stands when asked.
+            ended: called with an entry whose run by hand has ended, on the run's thread.
         """
         self._directory = triggers_directory(paths)
         self._files = files
         self._runner = runner
         self._journal = journal
         self._find = find
+        self._ended = ended
         self._threads: list[threading.Thread] = []
         self._complaint = ""
         self._answer_what_was_left()
@@ -181,6 +184,7 @@ class Triggers:
             self.answer(request, Answer(BUSY, reason=str(error.args[1])))
         else:
             self.answer(request, Answer(DONE, result.exit_code, _told(result)))
+            self._ended(entry)
 
     def _take(self, identity: str) -> Request | None:
         request = self._read(identity)

@@ -431,3 +431,45 @@ def test_ctrl_c_ends_the_wait_and_not_the_run(real: Keeper, home: Path) -> None:
         assert asker.wait(timeout=10) == 130
 
     assert real.runner.running()
+
+
+# -- a whole daemon -------------------------------------------------------------------------------
+
+
+def test_a_daemon_carries_out_what_is_asked_of_it(home: Path, daemon: Any, asks: Any) -> None:
+    up = daemon({"name": "told", "seconds": 3600}, {"name": "sleep_2", "seconds": 3600})
+    up.started()
+    answer = asks("told").result()
+    assert (answer.exit_code, answer.detail["acted"]) == (0, 2)
+    assert up.record("told")["last_success"] is not None
+
+    slow = asks("sleep_2")
+    up.wait_for(lambda: up.noted("start sleep_2"))
+    assert "sleep_2" in {one["name"] for one in up.heartbeat()["running"]}
+    with pytest.raises(BusyError, match="its run since"):
+        asks("sleep_2").result()
+    up.signal(signal.SIGTERM)
+    assert slow.result().exit_code == 0, "a stop lets the run in hand end, and its asker hear of it"
+    assert up.end()[0] == 0
+    assert list((home / "run/triggers").iterdir()) == []
+
+
+def test_a_killed_daemon_is_told_to_whoever_waits_for_it(daemon: Any, asks: Any) -> None:
+    up = daemon({"name": "sleep_2", "seconds": 3600})
+    up.started()
+    asked = asks("sleep_2")
+    up.wait_for(lambda: up.noted("start sleep_2"))
+    up.process.kill()
+    with pytest.raises(DaemonGoneError):
+        asked.result()
+
+
+def test_a_run_that_falls_due_beside_one_by_hand_is_a_recorded_skip(daemon: Any, asks: Any) -> None:
+    up = daemon({"name": "sleep_2", "seconds": 1})
+    up.started()
+    asked = asks("sleep_2")
+    up.wait_for(lambda: up.record("sleep_2").get("skipped_still_running", 0) >= 1)
+    with contextlib.suppress(BusyError):  # the schedule's own run was first
+        asked.result()
+    up.signal(signal.SIGTERM)
+    assert "Traceback" not in up.end()[1]
