@@ -175,8 +175,8 @@ class _Turn:
         self.due = math.inf
         """When it should have been: earlier than `at` where overdue runs are spaced."""
 
-        self.was_due = self.handed_out = 0.0
-        """Both times of the run that was handed out last."""
+        self.owed: float | None = None
+        """When a run was due that was handed out late and has not begun."""
 
         self._boot_at = math.inf
         self._zone = zone
@@ -202,8 +202,10 @@ class _Turn:
         """
         if now != self._asked:
             self._asked = now
-            self.was_due, self.handed_out = self.due, now.timestamp()
-            self.arm(self._following(self.handed_out))
+            late = now.timestamp() - self.due
+            # It is skipped if the entry still runs: then the next run makes up for it.
+            self.owed = self.due if late > LATE_SECONDS else self.owed
+            self.arm(self._following(now.timestamp()))
         return self.moment()
 
     def after_change(self, change: Change, now: Reading) -> float:
@@ -321,9 +323,9 @@ class Timer:
             self._scheduler.remove_job(name)
 
     def _call(self, turn: _Turn) -> None:
-        late = turn.handed_out - turn.was_due
-        if late > LATE_SECONDS and turn.entry.job != HEARTBEAT:
-            self._on_late(turn.entry.name, turn.was_due)
+        owed, turn.owed = turn.owed, None
+        if owed is not None and turn.entry.job != HEARTBEAT:
+            self._on_late(turn.entry.name, owed)
         turn.run()
 
     def start(self) -> None:

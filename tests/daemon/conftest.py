@@ -90,7 +90,8 @@ def daemon(home: Path) -> Iterator[StartDaemon]:
     made: list[DaemonProcess] = []
 
     def start(*entries: dict[str, Any], verb: str = "keep", **more: Any) -> DaemonProcess:
-        command = [sys.executable, str(ROOT / "tests/daemon/driver.py"), verb, str(home)]
+        driver = ROOT / "tests/daemon" / more.get("driver", "driver.py")
+        command = [sys.executable, str(driver), verb, str(home)]
         process = subprocess.Popen(
             [*more.get("prefix", []), *command, json.dumps(entries), *more.get("flags", [])],
             stdout=subprocess.PIPE,
