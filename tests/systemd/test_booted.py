@@ -1,0 +1,176 @@
+"""The system unit as it is shipped, under a systemd booted for it (hazards F1, F3, F5, F6).
+
+What the sandbox forbids shows here: a promotion, the model and Chroma run inside of it.
+"""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.systemd.machine import Machine, why_not
+
+HOME = "/var/lib/skymem"
+SHORT_TERM = f"{HOME}/memory/sky/short_term.jsonl"
+LINE = '{"ts": 1700000000, "type": "short", "content": "The cat is warm", "importance": 0.95}'
+CGROUP = "/sys/fs/cgroup/system.slice/skymem.service/cgroup.procs"
+
+INSTALL = f"""
+install -d -m 2750 -o skymem -g skymem {HOME}
+runuser -u skymem -- skymem init {HOME}
+sed -i 's/^# *access:.*/access: group/' {HOME}/retention_rules.yaml
+sed -i 's/minutes: 10/seconds: 5/; s/minutes: 5/seconds: 4/' {HOME}/schedule.yaml
+chmod 640 {HOME}/*.yaml
+grep -q '^access: group$' {HOME}/retention_rules.yaml
+"""
+
+OVERDUE = {
+    name: {"first_seen": 1.7e9, "last_start": 1.7e9} for name in ("memory_rotate_check", "index")
+}
+
+# Until the daemon itself says READY and gives signs of life.
+SILENT = "[Service]\nType=exec\nWatchdogSec=0\n"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine with skymem installed as README says, and nothing started."""
+    if reason := why_not():
+        pytest.skip(reason)
+    booted = Machine(tmp_path_factory.mktemp("machine"))
+    booted.wait_until_up()
+    try:
+        booted.run(INSTALL)
+        booted.run(
+            "mkdir -p /etc/systemd/system/skymem.service.d;"
+            f"printf '{SILENT}' >/etc/systemd/system/skymem.service.d/silent.conf;"
+            "systemctl daemon-reload"
+        )
+        yield booted
+    finally:
+        booted.close()
+
+
+@pytest.fixture(scope="module")
+def kept(machine: Machine) -> Machine:
+    """The same, after the daemon has promoted what an agent appended."""
+    # The daemon was away for long: what it owes it does at once.
+    runs = json.dumps({"entries": OVERDUE})
+    machine.run(f"umask 077; mkdir -p {HOME}/state; echo '{runs}' >{HOME}/state/runs.json")
+    machine.run(f"chown -R skymem:skymem {HOME}/state; chmod 2770 {HOME}/state")
+    machine.run("systemctl start skymem")
+    machine.wait_for(lambda: machine.code(f"test -e {SHORT_TERM}") == 0)
+    machine.run(f"chmod 2770 {HOME}/memory {HOME}/memory/sky")
+    assert machine.code(f"echo '{LINE}' >>{SHORT_TERM}", user="agent") == 0
+    remember = f"skymem --home {HOME} remember 'User wants reports at 7am' --importance 0.9"
+    assert machine.code(remember, user="agent") == 0
+    machine.wait_for(lambda: indexed(machine) == 2, seconds=60)
+    return machine
+
+
+def indexed(machine: Machine) -> int:
+    """How many vectors the engine says that it has."""
+    try:
+        told = json.loads(machine.run(f"cat {HOME}/status/engine.json", check=False))
+    except ValueError:
+        return 0
+    return int(told.get("agents", {}).get("sky", {}).get("memory", 0))
+
+
+def processes(machine: Machine) -> dict[str, str]:
+    """The processes of the unit: number and command line."""
+    script = f"for p in $(cat {CGROUP}); do echo $p $(tr '\\0' ' ' </proc/$p/cmdline); done"
+    lines = machine.run(script, check=False).splitlines()
+    return {line.split()[0]: line for line in lines if line[0].isdigit()}
+
+
+def test_a_promotion_and_the_engine_run_in_the_sandbox(kept: Machine) -> None:
+    status = json.loads(kept.run(f"skymem --home {HOME} status --json"))
+    (agent,) = status["agents"]
+    assert (agent["tiers"]["short"]["count"], agent["tiers"]["long"]["count"]) == (0, 2)
+    assert status["health"] == "healthy", status
+    assert any("skymem.engine" in line for line in processes(kept).values()), "the unit's own"
+    assert kept.run(f"cat {HOME}/run/engine.log") == "", "nothing was forbidden it"
+    assert "problem" not in kept.run(f"skymem --home {HOME} doctor")
+
+
+def test_the_sandbox_holds_the_daemon_and_the_engine(kept: Machine) -> None:
+    found = processes(kept)
+    assert len(found) >= 2
+    for number in found:
+        state = kept.run(f"cat /proc/{number}/status")
+        assert "Seccomp:\t2" in state
+        assert "NoNewPrivs:\t1" in state
+        assert "CapEff:\t0000000000000000" in state
+        look = f"nsenter -t {number} -m -n"
+        assert kept.code(f"{look} touch /etc/forbidden") != 0
+        assert kept.code(f"{look} touch {HOME}/allowed && rm {HOME}/allowed") == 0
+        assert kept.run(f"{look} ls -A /home").strip() == ""
+        assert "lo" in kept.run(f"{look} cat /proc/net/dev")
+        assert kept.run(f"{look} cat /proc/net/dev").count(":") == 1, "no network but itself"
+
+
+def test_who_is_not_a_member_is_kept_out(kept: Machine) -> None:
+    assert kept.code(f"skymem --home {HOME} remember no", user="stranger") == 30
+    assert kept.code(f"echo no >>{SHORT_TERM}", user="stranger") != 0
+    assert kept.code(f"cat {HOME}/memory/sky/long_term.jsonl", user="stranger") != 0
+
+
+def test_a_member_can_not_change_the_rules(kept: Machine) -> None:
+    for file in ("retention_rules.yaml", "schedule.yaml"):
+        assert kept.code(f"rm -f {HOME}/{file}", user="agent") != 0
+        assert kept.code(f"echo x >>{HOME}/{file}", user="agent") != 0
+
+
+def test_a_restart_leaves_the_modes_as_they_were(kept: Machine) -> None:
+    for path, mode in {
+        ".": "2750",
+        "memory/sky": "2770",
+        "memory/sky/short_term.jsonl": "660",
+    }.items():
+        assert kept.run(f"stat -c '%a %U %G' {HOME}/{path}").split() == [mode, "skymem", "skymem"]
+
+
+def test_the_journal_has_each_line_with_its_priority_and_no_memory(kept: Machine) -> None:
+    entries = [json.loads(line) for line in kept.journal().splitlines()]
+    ours = [entry for entry in entries if entry.get("_TRANSPORT") == "stdout"]
+    told = [json.loads(entry["MESSAGE"]) for entry in ours]
+    assert {entry["SYSLOG_IDENTIFIER"] for entry in ours} == {"skymem"}
+    assert {entry["PRIORITY"] for entry in ours} == {"6"}
+    assert {one["level"] for one in told} == {"info"}
+    assert "daemon started" in {one["event"] for one in told}
+    assert not any("timestamp" in one for one in told)
+    assert "cat is warm" not in kept.journal()
+    assert "reports" not in kept.journal()
+
+
+def test_a_daemon_that_is_killed_comes_back_and_its_engine_went_with_it(kept: Machine) -> None:
+    before = processes(kept)
+    kept.run("systemctl kill --kill-who=main -s KILL skymem")
+    kept.wait_for(lambda: kept.show("NRestarts") == "1" and kept.show("ActiveState") == "active")
+    assert not before.keys() & processes(kept).keys()
+
+
+def test_a_stop_ends_everything_and_loses_nothing(kept: Machine) -> None:
+    kept.run(f"skymem --home {HOME} remember 'The balloon burst' --importance 0.9")
+    kept.wait_for(lambda: indexed(kept) == 3, seconds=60)
+    assert any("skymem.engine" in line for line in processes(kept).values())
+    kept.run("systemctl stop skymem")
+    assert (kept.show("Result"), kept.show("ActiveState")) == ("success", "inactive")
+    assert processes(kept) == {}
+    assert kept.code("pgrep -f skymem.engin[e]") != 0, "nobody else had started one"
+    assert len(kept.run(f"cat {HOME}/memory/sky/long_term.jsonl").splitlines()) == 3
+
+
+def test_rules_that_are_not_usable_do_not_loop(kept: Machine) -> None:
+    kept.run("systemctl stop skymem")
+    kept.run(
+        f"cp -p {HOME}/retention_rules.yaml /tmp/; echo 'colour: red' >>{HOME}/retention_rules.yaml"
+    )
+    try:
+        kept.code("systemctl start skymem")
+        kept.wait_for(lambda: kept.show("ActiveState") == "failed", seconds=9)
+        assert (kept.show("ExecMainStatus"), kept.show("NRestarts")) == ("78", "0")
+        assert "colour" in kept.journal(), "the journal says what is wrong"
+    finally:
+        kept.run(f"cp -p /tmp/retention_rules.yaml {HOME}/; systemctl reset-failed skymem")
