@@ -7,6 +7,7 @@ time and never an answer (promise 7, rows R7 and R14).
 
 import contextlib
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
@@ -33,6 +34,9 @@ from skymem.stores.home import HomePaths
 
 OPEN_MAX: Final = 8
 """Agents open at once: each has a Chroma client with its vectors in memory."""
+
+OPEN_SECONDS: Final = 10.0
+"""How long `stats` waits for a generation to be opened and verified."""
 
 ATTEMPTS: Final = 3
 
@@ -67,6 +71,8 @@ class HomeIndex:
         self._in_use: list[str] = []
         self._seen: dict[str, dict[str, Any]] = {}
         self._visited: set[str] = set()
+        # Used since `tend` last found nothing to do for them: it comes back to those.
+        self._unsettled: set[str] = set()
         self._lost: dict[str, str] = {}
         self._rows_max = 0
         files.make_directory(paths.run)
@@ -105,6 +111,8 @@ class HomeIndex:
             if len(self._open) >= OPEN_MAX and other not in self._in_use:
                 self._see(other)
                 self._open.pop(other).close()
+                if other in self._unsettled:
+                    self._visited.discard(other)
         identity = self._embedder.identity
         directory = self._paths.embeddings / name / identity.key
         store = Store(directory, identity.dimension, self._files)
@@ -127,6 +135,7 @@ class HomeIndex:
     def _with(self, name: str, work: Callable[[Agent], T]) -> T:
         """Do something with an agent; where its register turns out damaged, again on a new one."""
         self._in_use.append(name)
+        self._unsettled.add(name)
         why = ""
         try:
             for _ in range(ATTEMPTS):
@@ -312,8 +321,10 @@ class HomeIndex:
             try:
                 if self._with(name, self._tend_agent):
                     return True
+                self._unsettled.discard(name)
             except (DiskError, EngineUnavailableError) as error:
                 self._visited.add(name)
+                self._unsettled.discard(name)
                 self._seen.setdefault(name, {})["problems"] = [str(error)]
         return bool(self._unvisited())
 
@@ -341,7 +352,16 @@ class HomeIndex:
 
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         """Compare register and Chroma piece by piece, and have `sample` pieces find themselves."""
+        self._with(agent, self._open_whole)
         return self._with(agent, lambda found: stats(found, sample, self._bytes(agent)))
+
+    def _open_whole(self, found: Agent) -> None:
+        """Give a generation that is whole, but was not open, the time to be opened and verified."""
+        deadline = time.monotonic() + OPEN_SECONDS
+        while not found.keeper.usable and found.keeper.building(found.store) is None:
+            if time.monotonic() > deadline or not found.keeper.step(found.store):
+                return
+            self._between()
 
     def _bytes(self, agent: str) -> int:
         return index_bytes(self._paths, agent)

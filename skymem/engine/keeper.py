@@ -72,6 +72,7 @@ class Keeper:
         self._rows = 256
         self._paused_until = 0.0
         self._failures = 0
+        self._filled = False
         self._queries = 0
         self._checked_at = 0.0
         self._began: tuple[float, int] = (0.0, 0)
@@ -165,8 +166,11 @@ class Keeper:
             self._failures = 0
             self._all_is_well()
             return True
-        if self._is_due():
+        due = self._is_due()
+        if due:
             self._verify(store)
+        if due or self._filled:  # what was lost from the matrix has been put again
+            self._filled = False
             self._all_is_well()
         return False
 
@@ -259,6 +263,7 @@ class Keeper:
             register.forgotten(gone)
         else:
             register.stored(owed)
+            self._filled = True
         taken = max(1e-3, time.monotonic() - began)
         wanted = int(max(len(owed), 64) * SLICE_SECONDS / taken)
         self._rows = min(max(wanted, SLICE_ROWS[0]), SLICE_ROWS[1], 2 * self._rows)

@@ -75,7 +75,6 @@ class InProcess:
         return self.index.ids(agent, collection, after, limit)
 
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
-        self.settle()
         return self.index.stats(agent, sample)
 
     def rebuild(self, agent: str) -> dict[str, Any]:
