@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.app import READER_BUSY_MS, Home, now
+from skymem.daemon.pauses import damage, read_pauses
 from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
@@ -40,6 +41,7 @@ def status_overview(home: Home) -> dict[str, Any]:
     jobs = home.status_files().read_jobs()
     daemon = daemon_overview(home)
     engine = engine_overview(home, agents)
+    pauses = read_pauses(home.paths)
     alarms = [*_daemon_alarms(daemon), *_engine_alarms(home, engine), *_alarms(home, agents, jobs)]
     return {
         "home": {"path": str(home.paths.root), "why": home.why},
@@ -49,8 +51,9 @@ def status_overview(home: Home) -> dict[str, Any]:
         "agents": agents,
         "last_action": home.status_files().read_last_action(),
         "jobs": {name: _last(record) for name, record in jobs.items()},
+        "paused": [{"name": name, "since": since} for name, since in pauses.items()],
         "alarms": alarms,
-        "notes": [*_notes(home), *_owing(agents), *_filling(engine)],
+        "notes": [*_notes(home), *_resting(pauses), *_owing(agents), *_filling(engine)],
     }
 
 
@@ -131,6 +134,10 @@ def _filling(engine: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _resting(pauses: Mapping[str, float]) -> list[str]:
+    return [f"{name} is paused (end that with: skymem resume {name})" for name in pauses]
+
+
 def _owing(agents: list[dict[str, Any]]) -> list[str]:
     return [
         f"{one['name']}: {one['rag_pending']:,} long-term memories are not indexed yet "
@@ -145,20 +152,24 @@ def jobs_overview(
     runs: "Mapping[str, RunRecord]",
     due: Mapping[str, float | None],
     daemon: Mapping[str, Any],
+    pauses: Mapping[str, float] | None = None,
 ) -> list[dict[str, Any]]:
-    """Each entry of the schedule: what it did last and does next."""
+    """Each entry of the schedule: what it did last and does next; nothing while it is paused."""
+    pauses = pauses or {}
     beat = daemon["heartbeat"] if daemon["running"] and daemon["heartbeat"] else {}
     running = {one["name"] for one in beat.get("running", [])}
     live = beat.get("next_runs", {})
     found = []
     for entry in schedule.entries:
         record = runs.get(entry.name)
-        next_run = live.get(entry.name, due.get(entry.name)) if entry.enabled else None
+        waits = entry.enabled and entry.name not in pauses
+        next_run = live.get(entry.name, due.get(entry.name)) if waits else None
         found.append(
             {
                 "name": entry.name,
                 "job": entry.job,
                 "enabled": entry.enabled,
+                "paused": pauses.get(entry.name),
                 **_last_times(entry.job, record, daemon["heartbeat"]),
                 "next_run": next_run,
                 "missed": record.missed if record else 0,
@@ -289,7 +300,8 @@ def _alarms(home: Home, agents: list[dict[str, Any]], jobs: dict[str, Any]) -> l
         for name, problem in home.workplace().agent_directories()
         if problem
     ]
-    return alarms + _failures(home, jobs)
+    lost = damage(home.paths)
+    return [*alarms, *([lost] if lost else []), *_failures(home, jobs)]
 
 
 def _failures(home: Home, jobs: Mapping[str, Any]) -> list[str]:

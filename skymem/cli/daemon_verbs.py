@@ -1,4 +1,4 @@
-"""Verbs about the schedule: run, jobs."""
+"""The verb that keeps a home: run."""
 
 import os
 import sys
@@ -78,36 +78,3 @@ def _setting(home: Any, log_level: str, release: str) -> Any:
         log_level=log_level,
         version=release,
     )
-
-
-def jobs(context: typer.Context, as_json: Json = False) -> None:
-    """Show the schedule: last and next runs.
-
-    Example: skymem jobs
-    """
-    from skymem.app import now
-    from skymem.config.schedule_file import read_schedule
-    from skymem.daemon.runs import read_runs
-    from skymem.daemon.timing import next_runs
-    from skymem.overview import daemon_overview, jobs_overview
-
-    home = globals_of(context).open()
-    schedule = read_schedule(home.paths.schedule)
-    runs = read_runs(home.paths)
-    due = next_runs(schedule, runs, now())
-    found = jobs_overview(schedule, runs, due, daemon_overview(home))
-    if as_json:
-        render.document({"jobs": found})
-        return
-    rows = [
-        [
-            one["name"],
-            one["job"],
-            render.moment(one["last_run"]),
-            "running" if one["running"] else one["result"],
-            render.moment(one["next_run"]) if one["enabled"] else "disabled",
-            str(one["missed"]),
-        ]
-        for one in found
-    ]
-    render.table(["name", "job", "last run (UTC)", "result", "next run (UTC)", "missed"], rows)

@@ -46,14 +46,28 @@ def demo(context: typer.Context, as_json: Json = False) -> None:
         render.line(render.harmless(text))
 
 
-def status(context: typer.Context, as_json: Json = False) -> None:
+def status(
+    context: typer.Context,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on showing it, until Ctrl-C; ends with 0.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Show tiers, daemon, last action and alarms.
+
+    With --follow a terminal shows it live, a pipe gets a line for each action from now on, and
+    with --json the whole document, on a line of its own, at each change.
 
     Example: skymem status
     """
     from skymem.cli.status_text import print_status
 
-    print_status(globals_of(context).home, as_json=as_json)
+    if follow:
+        from skymem.cli.follow import follow_status
+
+        follow_status(globals_of(context), as_json=as_json)
+    else:
+        print_status(globals_of(context).home, as_json=as_json)
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:

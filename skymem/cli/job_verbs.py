@@ -13,7 +13,6 @@ from skymem.cli.progress import progress_of
 from skymem.cli.summary import summary
 
 if TYPE_CHECKING:
-    from skymem.app import Home
     from skymem.jobs.detail import Ended
 
 SHOWN_DECISIONS = 20
@@ -55,6 +54,7 @@ def trigger(
     Example: skymem trigger memory_rotate_check
     """
     from skymem.config.schedule_file import read_schedule
+    from skymem.daemon.ask import ask_daemon
     from skymem.errors import UsageError
     from skymem.model.schedule import BUILT_JOBS
 
@@ -67,22 +67,14 @@ def trigger(
     if job not in BUILT_JOBS or job == "heartbeat":
         raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
     if not (scheduled or dry_run or plan or spoken.agent):
-        _leave_it_to_the_daemon(home, name, as_json=as_json)
+        stop_flag.listen()
+        tell = render.complain if sys.stderr.isatty() else lambda _text: None
+        answer = ask_daemon(home.paths, home.files, name, stop=stop_flag.asked, tell=tell)
+        if answer is not None:
+            _tell(answer.detail, (), as_json=as_json)
+            raise typer.Exit(answer.exit_code)
     as_json = as_json or scheduled  # the daemon reads the result from stdout
     _run(spoken, job, action=name, dry_run=dry_run, plan=plan, as_json=as_json)
-
-
-def _leave_it_to_the_daemon(home: "Home", name: str, *, as_json: bool) -> None:
-    """Have the daemon run the entry and end with its exit code; return where there is none."""
-    from skymem.daemon.ask import ask_daemon
-
-    stop_flag.listen()
-    tell = render.complain if sys.stderr.isatty() else lambda _text: None
-    answer = ask_daemon(home.paths, home.files, name, stop=stop_flag.asked, tell=tell)
-    if answer is None:
-        return
-    _tell(answer.detail, (), as_json=as_json)
-    raise typer.Exit(answer.exit_code)
 
 
 def apply(

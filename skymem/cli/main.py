@@ -12,6 +12,8 @@ from skymem.cli import (
     job_verbs,
     memory_verbs,
     recall_verbs,
+    schedule_verbs,
+    watch_verbs,
 )
 from skymem.cli.options import Globals
 
@@ -20,7 +22,7 @@ app = typer.Typer(
     help="The keeper of AI agents' memory: promotes what matters, archives what is old.",
     epilog=(
         "Exit codes: 0 done, 2 usage, 10 no home, 11 busy, 12 daemon running, 20 damage found, "
-        "22 stale plan, 24 no such memory, 30 not allowed, 40 no engine, 74 disk, "
+        "22 stale plan, 23 degraded, 24 no such memory, 30 not allowed, 40 no engine, 74 disk, "
         "78 configuration, 130 interrupted."
     ),
     no_args_is_help=True,
@@ -71,8 +73,11 @@ for verb in (
     index_verbs.index,
     job_verbs.trigger,
     job_verbs.apply,
-    daemon_verbs.jobs,
+    schedule_verbs.jobs,
+    schedule_verbs.pause,
+    schedule_verbs.resume,
     home_verbs.status,
+    watch_verbs.check,
     memory_verbs.remember,
     recall_verbs.recall,
     memory_verbs.show,

@@ -47,11 +47,16 @@ def moment(seconds: float | None) -> str:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print columns, as wide as they need."""
+    for text in table_lines(headings, rows):
+        line(text)
+
+
+def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Columns, as wide as they need."""
     lines = [list(headings), *(list(row) for row in rows)]
     widths = [max(len(row[at]) for row in lines) for at in range(len(headings))]
-    for row in lines:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        line("  ".join(cells).rstrip())
+    padded = ((cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in lines)
+    return ["  ".join(cells).rstrip() for cells in padded]
 
 
 def amount(number: int | None) -> str:

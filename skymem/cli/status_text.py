@@ -14,17 +14,24 @@ def print_status(home: str | None, *, as_json: bool) -> None:
     if as_json:
         render.document(found)
         return
-    render.line(f"home    {found['home']['path']}  ({found['home']['why']})")
-    render.line(f"health  {found['health']}")
-    render.line(f"daemon  {_daemon(found['daemon'])}")
-    render.line(f"engine  {_engine(found['engine'])}")
-    render.line()
-    _print_tiers(found["agents"])
-    _print_last_action(found["last_action"])
-    for alarm in found["alarms"]:
-        render.line(f"alarm   {render.harmless(alarm)}")
-    for note in found["notes"]:
-        render.line(f"note    {note}")
+    for text in status_lines(found):
+        render.line(text)
+
+
+def status_lines(found: dict[str, Any]) -> list[str]:
+    """The state of a home for a person, a line each."""
+    return [
+        f"home    {found['home']['path']}  ({found['home']['why']})",
+        f"health  {found['health']}",
+        f"daemon  {_daemon(found['daemon'])}",
+        f"engine  {_engine(found['engine'])}",
+        "",
+        *_tiers(found["agents"]),
+        "",
+        _last_action(found["last_action"]),
+        *(f"alarm   {render.harmless(alarm)}" for alarm in found["alarms"]),
+        *(f"note    {render.harmless(note)}" for note in found["notes"]),
+    ]
 
 
 def _daemon(found: dict[str, Any]) -> str:
@@ -41,10 +48,9 @@ def _engine(found: dict[str, Any]) -> str:
     return ", ".join([*parts, *([found["doing"]] if found["doing"] else [])])
 
 
-def _print_tiers(agents: list[dict[str, Any]]) -> None:
+def _tiers(agents: list[dict[str, Any]]) -> list[str]:
     if not agents:
-        render.line("no agent yet: append lines to memory/sky/short_term.jsonl")
-        return
+        return ["no agent yet: append lines to memory/sky/short_term.jsonl"]
     rows = [
         [
             one["name"],
@@ -56,14 +62,15 @@ def _print_tiers(agents: list[dict[str, Any]]) -> None:
         for one in agents
         for tier, found in one["tiers"].items()
     ]
-    render.table(["agent", "tier", "memories", "bytes", "oldest (UTC)"], rows)
+    return render.table_lines(["agent", "tier", "memories", "bytes", "oldest (UTC)"], rows)
 
 
-def _print_last_action(record: dict[str, Any] | None) -> None:
-    render.line()
-    if record is None:
-        render.line("last    nothing has run yet")
-        return
+def _last_action(record: dict[str, Any] | None) -> str:
+    return f"last    {action_text(record)}" if record else "last    nothing has run yet"
+
+
+def action_text(record: dict[str, Any]) -> str:
+    """What an action did, with when, in one line."""
     detail = record["detail"]
     told = (
         summary(detail)
@@ -72,4 +79,4 @@ def _print_last_action(record: dict[str, Any] | None) -> None:
     )
     name = f"{record['action']}: "
     told = render.harmless(str(told).removeprefix(name))
-    render.line(f"last    {render.moment(record['ts'])}  {name}{told}")
+    return f"{render.moment(record['ts'])}  {name}{told}"

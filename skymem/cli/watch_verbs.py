@@ -1,0 +1,29 @@
+"""Verbs for monitoring: check."""
+
+import typer
+
+from skymem.cli import render
+from skymem.cli.options import Json, globals_of
+
+
+def check(context: typer.Context, as_json: Json = False) -> None:
+    """Say whether all is well: 0 healthy, 23 degraded, with each reason.
+
+    Looks at more than `status` does: overdue runs, a killed daemon, disk space, the clock.
+
+    Example: skymem check || notify-send "skymem is degraded"
+    """
+    from skymem.errors import DegradedError
+    from skymem.health import health_of
+
+    found = health_of(globals_of(context).open())
+    if as_json:
+        render.document(found)
+    else:
+        render.line(found["health"])
+        for reason in found["reasons"]:
+            render.line(f"reason  {render.harmless(reason)}")
+        for note in found["notes"]:
+            render.line(f"note    {render.harmless(note)}")
+    if found["reasons"]:
+        raise DegradedError(len(found["reasons"]))
