@@ -12,19 +12,20 @@ clock was set back by more than a day: then it was wrong before.
 APScheduler costs 0.1 s to import, so only what needs it imports it.
 """
 
+import contextlib
 import logging
 import math
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
 from skymem.daemon.clocks import Change, Reading
 from skymem.daemon.fires import keeps_pace, next_fire, zone_of
 from skymem.daemon.runs import RunRecord, Runs
+from skymem.daemon.turn import LATEST, REPEAT_SECONDS, Turn
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 from skymem.policy.backoff import backoff_seconds
 
@@ -38,21 +39,6 @@ CATCH_UP_SPACING_SECONDS: Final = 0.5
 """Between runs that are all overdue at start: a small host is not hit by every job at once."""
 
 HEARTBEAT: Final = "heartbeat"
-
-REPEAT_SECONDS: Final = 86_400.0
-"""Set back by at most this, the clock does not bring a fixed time of the day a second time."""
-
-LATE_SECONDS: Final = 10.0
-"""A run that starts this long after it was due is one caught up."""
-
-GRID_SECONDS: Final = 1.0
-"""A run later than this starts its interval anew, as the record says; before, it keeps its beat."""
-
-SOONEST_SECONDS: Final = 0.001
-"""APScheduler asks until it is given a time that has not passed."""
-
-LATEST: Final = 253_402_300_800.0 - 2 * 86_400
-"""Past this, near the end of the year 9999, no zone's clock can be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,82 +143,6 @@ def _is_first_ever(entry: ScheduleEntry, runs: Runs) -> bool:
     return entry.job == FIRST_JOB and all(record.last_start is None for record in runs.values())
 
 
-class _Turn:
-    """One entry's place in the queue; to APScheduler it is the entry's trigger."""
-
-    def __init__(
-        self,
-        entry: ScheduleEntry,
-        run: Callable[[], object],
-        zone: str,
-        read: Callable[[], Reading],
-    ) -> None:
-        self.entry = entry
-        self.run = run
-        self.at = math.inf
-        """When it is handed out next."""
-
-        self.due = math.inf
-        """When it should have been: earlier than `at` where overdue runs are spaced."""
-
-        self.owed: float | None = None
-        """When a run was due that was handed out late and has not begun."""
-
-        self._boot_at = math.inf
-        self._zone = zone
-        self._read = read
-        self._asked: datetime | None = None
-
-    def arm(self, at: float, due: float | None = None) -> None:
-        """Set the next run."""
-        reading = self._read()
-        self.at = at
-        self.due = at if due is None else due
-        self._boot_at = reading.boot + (at - reading.wall)
-
-    def moment(self) -> datetime | None:
-        """`at` as APScheduler wants it, None for never."""
-        return datetime.fromtimestamp(self.at, zone_of(self._zone)) if self.at < LATEST else None
-
-    def get_next_fire_time(self, _previous: datetime, now: datetime) -> datetime | None:
-        """Give APScheduler the run after the one it hands out at `now`.
-
-        It asks twice, and would ask for every run that a jump of the clock passed over: it is given
-        a time after `now` at once.
-        """
-        if now != self._asked:
-            self._asked = now
-            late = now.timestamp() - self.due
-            # It is skipped if the entry still runs: then the next run makes up for it.
-            self.owed = self.due if late > LATE_SECONDS else self.owed
-            self.arm(self._following(now.timestamp()))
-        return self.moment()
-
-    def after_change(self, change: Change, now: Reading) -> float:
-        """When it is due, now that the clock was changed."""
-        trigger = self.entry.trigger
-        if isinstance(trigger, Every):
-            return min(self.at, now.wall + max(0.0, self._boot_at - now.boot))
-        if change.kind != "back":
-            return self.at
-        again = keeps_pace(trigger) or change.seconds > REPEAT_SECONDS
-        after = now.wall if again else now.wall + REPEAT_SECONDS
-        return min(self.at, next_fire(trigger, self._zone, after) + self._jitter())
-
-    def _following(self, now: float) -> float:
-        trigger = self.entry.trigger
-        if isinstance(trigger, Every):
-            base = self.at if 0 <= now - self.at < GRID_SECONDS else now
-            due = base + trigger.seconds * (math.floor((now - base) / trigger.seconds) + 1)
-        else:
-            due = next_fire(trigger, self._zone, now)
-        return max(due + self._jitter(), now + SOONEST_SECONDS)
-
-    def _jitter(self) -> float:
-        # Not for secrets: it only spreads load.
-        return random.uniform(0.0, self.entry.jitter_seconds)  # noqa: S311
-
-
 class Timer:
     """APScheduler's background thread: calls each entry's function when it is due.
 
@@ -258,12 +168,13 @@ class Timer:
         from apscheduler.schedulers.background import BackgroundScheduler
         from apscheduler.triggers.base import BaseTrigger
 
-        BaseTrigger.register(_Turn)
+        BaseTrigger.register(Turn)
         self._timezone = timezone
         self._read = read
         self._on_skip = on_skip
         self._on_late = on_late
-        self._turns: dict[str, _Turn] = {}
+        self._turns: dict[str, Turn] = {}
+        self._closed = False
         self._skip_code: int = EVENT_JOB_MAX_INSTANCES
         self._scheduler = BackgroundScheduler(
             timezone=zone_of(timezone),
@@ -281,26 +192,29 @@ class Timer:
 
         An entry of that name is replaced; a run of it in hand goes on, and is not run beside.
         """
-        with self._passes:
-            turn = self._turns[entry.name] = _Turn(entry, run, self._timezone, self._read)
-            self._place(turn, at)
+        with self._between_passes() as open_:
+            if open_:
+                turn = self._turns[entry.name] = Turn(entry, run, self._timezone, self._read)
+                self._place(turn, at)
 
     def arm(self, name: str, at: float) -> None:
         """Put the entry's next run to `at`: after a failure, say. A name it has not is ignored."""
-        with self._passes:
-            if name in self._turns:
+        with self._between_passes() as open_:
+            if open_ and name in self._turns:
                 self._place(self._turns[name], at)
 
     def remove(self, name: str) -> None:
         """Forget the entry; a run of it in hand goes on. A name it has not is ignored."""
-        with self._passes:
+        with self._between_passes() as open_:
             turn = self._turns.pop(name, None)
-            if turn is not None:
+            if open_ and turn is not None:
                 self._place(turn, math.inf)
 
     def rearm(self, change: Change) -> None:
         """Give every entry its next run anew after `change`; what is overdue runs once, at once."""
-        with self._passes:
+        with self._between_passes() as open_:
+            if not open_:
+                return
             now = self._read()
             due = {name: turn.after_change(change, now) for name, turn in self._turns.items()}
             overdue = 0
@@ -311,7 +225,23 @@ class Timer:
                     self._turns[name], at if due[name] <= now.wall else due[name], due[name]
                 )
 
-    def _place(self, turn: _Turn, at: float, due: float | None = None) -> None:
+    @contextlib.contextmanager
+    def _between_passes(self) -> Iterator[bool]:
+        """Hold up what would be handed out; gives False once the timer ends.
+
+        `close` holds the same lock until the runs in hand have ended: one that waited for it here
+        would never end.
+        """
+        while not self._passes.acquire(timeout=0.05):
+            if self._closed:
+                yield False
+                return
+        try:
+            yield not self._closed
+        finally:
+            self._passes.release()
+
+    def _place(self, turn: Turn, at: float, due: float | None = None) -> None:
         turn.arm(at, due)
         name, moment = turn.entry.name, turn.moment()
         if moment is not None:
@@ -322,7 +252,7 @@ class Timer:
         elif self._scheduler.get_job(name) is not None:
             self._scheduler.remove_job(name)
 
-    def _call(self, turn: _Turn) -> None:
+    def _call(self, turn: Turn) -> None:
         owed, turn.owed = turn.owed, None
         if owed is not None and turn.entry.job != HEARTBEAT:
             self._on_late(turn.entry.name, owed)
@@ -354,6 +284,7 @@ class Timer:
         APScheduler takes the lock of its passes for this and empties its store under it, so that
         a pass that comes late finds nothing to schedule (hazard C11).
         """
+        self._closed = True
         self._scheduler.shutdown(wait=True)
         self._turns = {}
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from skymem.daemon.clocks import Change, Clocks, Reading, reader
 from skymem.daemon.runs import RunBook, RunRecord
-from skymem.daemon.timing import LATE_SECONDS, Timer, due_time, first_runs, next_runs
+from skymem.daemon.timing import Timer, due_time, first_runs, next_runs
+from skymem.daemon.turn import LATE_SECONDS
 from skymem.model.schedule import Cron, Daily, Every, Schedule, ScheduleEntry, Trigger
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths

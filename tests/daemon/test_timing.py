@@ -257,3 +257,26 @@ def test_an_entry_that_still_runs_is_skipped_by_name_and_a_bug_is_complained_abo
     assert len(complaints) == 1
     assert "ZeroDivisionError" in complaints[0]
     assert not timer.alive()
+
+
+def test_a_run_that_ends_with_the_timer_may_still_put_its_entry_off() -> None:
+    """The end waits for the run with APScheduler's lock in hand, which the run asks for."""
+    timer = make_timer([], [])
+    begun, ended = threading.Event(), threading.Event()
+
+    def run() -> None:
+        begun.set()
+        clock.sleep(0.3)
+        timer.arm("promote", clock.time() + 10)
+        timer.remove("promote")
+        timer.next_runs()
+        ended.set()
+
+    timer.add(entry(Every(3600)), run, clock.time())
+    timer.start()
+    assert begun.wait(5)
+    timer.halt()
+    closing = threading.Thread(target=timer.close, daemon=True)
+    closing.start()
+    closing.join(5)
+    assert (closing.is_alive(), ended.is_set()) == (False, True)
