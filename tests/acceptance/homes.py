@@ -124,6 +124,6 @@ def whole(found: Mapping[str, Any], agent: str = "sky") -> list[str]:
     wrong += [f"{key}: {stats[key]}" for key in ("missing", "extra", "owed") if stats[key]]
     wrong += [f"building: {stats['building']}"] if stats["building"] else []
     sample = stats["sample"]
-    if not sample["asked"] or sample["found"] < sample["asked"]:
+    if sample["found"] < 0.9 * sample["asked"] or not sample["asked"]:
         wrong.append(f"sample: {sample}")
     return wrong
