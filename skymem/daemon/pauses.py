@@ -7,14 +7,16 @@ Light to import: `skymem status` reads it. Times are epoch seconds.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import UsageError
-from skymem.model.schedule import JOB_VERBS, KNOWN_JOBS, ScheduleEntry
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held
 from skymem.stores.status import read_json
+
+if TYPE_CHECKING:
+    from skymem.model.schedule import ScheduleEntry
 
 SCHEMA_VERSION: Final = 1
 LOCK_SECONDS: Final = 10.0
@@ -107,7 +109,7 @@ class Pauses:
 
 
 def entries_meant(
-    word: str, entries: Sequence[ScheduleEntry], paused: Iterable[str] = ()
+    word: str, entries: "Sequence[ScheduleEntry]", paused: Iterable[str] = ()
 ) -> list[str]:
     """The entries that `pause WORD` or `resume WORD` is about: one by its name, or all of a job.
 
@@ -121,6 +123,8 @@ def entries_meant(
     Raises:
         UsageError: there is none, or it is the heartbeat.
     """
+    from skymem.model.schedule import JOB_VERBS, KNOWN_JOBS
+
     named = {entry.name: entry.job for entry in entries}
     if word in named or word in paused:
         found = [word]
