@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.app import READER_BUSY_MS, Home, now
 from skymem.daemon.pauses import damage, read_pauses
+from skymem.daemon.signs import daemon_alarms
 from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
@@ -28,9 +29,6 @@ if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
     from skymem.daemon.runs import RunRecord
     from skymem.model.schedule import Schedule
 
-BEATS_MISSED_MAX: Final = 3
-BEAT_GRACE_SECONDS: Final = 10.0
-
 FIRST_LINES: Final = 20
 TIERS: Final = ("short", "long", "archive")
 
@@ -42,7 +40,7 @@ def status_overview(home: Home) -> dict[str, Any]:
     daemon = daemon_overview(home)
     engine = engine_overview(home, agents)
     pauses = read_pauses(home.paths)
-    alarms = [*_daemon_alarms(daemon), *_engine_alarms(home, engine), *_alarms(home, agents, jobs)]
+    alarms = [*daemon_alarms(daemon), *_engine_alarms(home, engine), *_alarms(home, agents, jobs)]
     return {
         "home": {"path": str(home.paths.root), "why": home.why},
         "health": "degraded" if alarms else "healthy",
@@ -57,17 +55,6 @@ def status_overview(home: Home) -> dict[str, Any]:
     }
 
 
-def _daemon_alarms(daemon: Mapping[str, Any]) -> list[str]:
-    """Whether a daemon that holds its lock has stopped showing signs of life."""
-    interval = (daemon["heartbeat"] or {}).get("interval_seconds")
-    age = daemon["heartbeat_age_s"]
-    if not daemon["running"] or interval is None or age is None:
-        return []
-    if age <= BEATS_MISSED_MAX * interval + BEAT_GRACE_SECONDS:
-        return []
-    return [f"the daemon shows no sign of life for {age:.0f} s; it beats every {interval:g} s"]
-
-
 def agents_overview(home: Home) -> list[dict[str, Any]]:
     """Each agent: its tiers, drains and quarantine, and what of it can't be read."""
     work = home.workplace()
@@ -79,7 +66,8 @@ def daemon_overview(home: Home) -> dict[str, Any]:
     """Whether a daemon keeps this home, and its last sign of life."""
     holder = holder_of(home.paths.daemon_lock)
     beat = home.status_files().read_heartbeat()
-    age = max(0.0, now() - float(beat["ts"])) if beat and "ts" in beat else None
+    at = beat.get("ts") if beat else None
+    age = max(0.0, now() - at) if isinstance(at, int | float) else None
     return {
         "running": bool(holder),
         "holder": holder or None,

@@ -89,6 +89,28 @@ def test_a_heartbeat_that_is_old_is_a_reason(shell: Shell) -> None:
     assert any("no sign of life for 3600 s" in reason for reason in reasons(shell))
 
 
+def test_a_reload_that_failed_is_a_reason_with_each_of_its_lines(shell: Shell) -> None:
+    beat(
+        shell, configuration={"read": 1.0, "problem": "schedule.yaml:3:1: x\nschedule.yaml:9:1: y"}
+    )
+    before = "the daemon did not reload and goes by what it read before: "
+    assert reasons(shell) == [f"{before}schedule.yaml:3:1: x", f"{before}schedule.yaml:9:1: y"]
+    beat(shell, configuration={"read": 1.0, "problem": None})
+    assert reasons(shell) == []
+
+
+def test_a_time_zone_the_machine_has_not_is_a_reason(shell: Shell) -> None:
+    beat(shell, clock={"timezone_missing": "Mars/Olympus", "timezone": "UTC"})
+    assert "no time zone 'Mars/Olympus': the daemon goes by UTC" in reasons(shell)[0]
+
+
+@pytest.mark.parametrize("damage", [{"clock": []}, {"configuration": 7}, {"ts": None}])
+def test_a_heartbeat_that_is_damaged_breaks_nothing(shell: Shell, damage: dict[str, Any]) -> None:
+    beat(shell, **damage)
+    assert shell("check").code in (0, 23)
+    assert isinstance(reasons(shell), list)
+
+
 @pytest.mark.parametrize("state", ["running", "stopping"])
 def test_a_daemon_that_was_killed_is_a_reason(shell: Shell, state: str) -> None:
     beat(shell, state=state)
