@@ -58,6 +58,7 @@ def _print_entries(entries: Any, *, as_json: bool) -> None:
 
 def _setting(home: Any, log_level: str, release: str) -> Any:
     from skymem.app import now
+    from skymem.config.rules_file import read_rules
     from skymem.config.schedule_file import read_schedule
     from skymem.daemon.service import Setting
     from skymem.errors import NotAllowedError
@@ -69,10 +70,18 @@ def _setting(home: Any, log_level: str, release: str) -> Any:
         )
     home.make_ready("sky")  # so that a first `echo >>` finds the directory
     command = [sys.executable, "-m", "skymem", "--home", str(home.paths.root)]
+
+    def reread() -> Any:
+        """Both files: every run reads the rules, and a reload is the time to hear of a fault."""
+        read_rules(home.paths.rules)
+        return read_schedule(home.paths.schedule)
+
     return Setting(
         paths=home.paths,
         files=home.files,
         schedule=read_schedule(home.paths.schedule),
+        reread=reread,
+        environment=os.environ,
         clock=now,
         command=command,
         log_level=log_level,

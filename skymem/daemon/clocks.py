@@ -77,6 +77,10 @@ class Clocks:
         self._changes = 0
         self._last: Change | None = None
 
+    def set_timezone(self, timezone: str) -> None:
+        """Tell of another zone from now on."""
+        self._timezone = timezone
+
     def look(self) -> Change | None:
         """What changed since the last look.
 

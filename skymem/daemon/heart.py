@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from skymem.daemon.journal import Journal
+from skymem.daemon.timing import HEARTBEAT
 from skymem.errors import SkymemError
+from skymem.model.schedule import Every, Schedule
 from skymem.stores.status import SCHEMA_VERSION, StatusFiles
 
 
@@ -43,6 +45,7 @@ class Heart:
         next_runs: Mapping[str, float],
         running: Mapping[str, float],
         clock: Mapping[str, object] | None = None,
+        configuration: Mapping[str, object] | None = None,
     ) -> str:
         """Write one beat; returns "" or why it could not be written.
 
@@ -51,6 +54,7 @@ class Heart:
             next_runs: epoch seconds, by entry name.
             running: since when, in epoch seconds, by entry name.
             clock: `Clocks.state`.
+            configuration: `Configuration.state`.
         """
         with self._lock:
             self._seq += 1
@@ -65,6 +69,7 @@ class Heart:
                 "next_runs": dict(next_runs),
                 "running": [{"name": name, "since": since} for name, since in running.items()],
                 "clock": dict(clock or {}),
+                "configuration": dict(configuration or {}),
                 "rss_bytes": rss_bytes(),
                 "schema_version": SCHEMA_VERSION,
             }
@@ -73,6 +78,10 @@ class Heart:
                 self._journal.error("can't write the heartbeat", error=error)
             self._last_error = error
         return error
+
+    def set_interval(self, seconds: float | None) -> None:
+        """Tell readers of another time between two beats."""
+        self._interval_seconds = seconds
 
     def _write(self, beat: Mapping[str, object]) -> str:
         try:
@@ -92,3 +101,11 @@ def rss_bytes() -> int | None:
             return int(stream.read().split()[1]) * PAGE_BYTES
     except (OSError, ValueError, IndexError):
         return None
+
+
+def heartbeat_seconds(schedule: Schedule) -> float | None:
+    """The shortest time between two beats, by which a reader tells a dead daemon; None: unknown."""
+    triggers = [
+        entry.trigger for entry in schedule.entries if entry.enabled and entry.job == HEARTBEAT
+    ]
+    return min((each.seconds for each in triggers if isinstance(each, Every)), default=None)

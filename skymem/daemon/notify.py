@@ -8,6 +8,7 @@ NOTIFY_SOCKET could end or prolong the service in our name.
 import contextlib
 import os
 import socket
+import threading
 import time
 from collections import deque
 from collections.abc import MutableMapping
@@ -29,7 +30,7 @@ OWED_MAX: Final = 4
 class Notifier:
     """Sends each change of state to the manager that started us, if one did.
 
-    From one thread at a time. A message about the state (not a status, not a sign of life, which
+    From any thread. A message about the state (not a status, not a sign of life, which
     the next one replaces) that could not be sent goes before the next message.
     """
 
@@ -38,6 +39,7 @@ class Notifier:
         found = {name: environment.pop(name, "") for name in VARIABLES}
         self._address = found["NOTIFY_SOCKET"]
         self._owed: deque[str] = deque(maxlen=OWED_MAX)
+        self._lock = threading.Lock()
         self.watchdog_seconds = _watchdog_seconds(found["WATCHDOG_USEC"], found["WATCHDOG_PID"])
         """After so long without `watchdog` we are killed; None: nobody watches. Call it at half."""
 
@@ -72,10 +74,11 @@ class Notifier:
     def _tell(self, message: str, *, must_arrive: bool = False) -> None:
         if not self._address:
             return
-        while self._owed and self._send(self._owed[0]):
-            self._owed.popleft()
-        if (self._owed or not self._send(message)) and must_arrive:
-            self._owed.append(message)
+        with self._lock:
+            while self._owed and self._send(self._owed[0]):
+                self._owed.popleft()
+            if (self._owed or not self._send(message)) and must_arrive:
+                self._owed.append(message)
 
     def _send(self, message: str) -> bool:
         with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as stack:

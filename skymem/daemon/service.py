@@ -4,19 +4,21 @@ It is light: each run is a child process (design §5). Signals set flags (hazard
 the main thread looks after the thread that keeps the time (C13).
 """
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from skymem.daemon.clocks import Change, Clocks, Reading, reader
-from skymem.daemon.heart import Heart
+from skymem.daemon.heart import Heart, heartbeat_seconds
 from skymem.daemon.journal import Journal, iso_time
+from skymem.daemon.notify import Notifier
 from skymem.daemon.pauses import Pauses
+from skymem.daemon.reload import Configuration, difference
 from skymem.daemon.runner import Runner, RunResult
 from skymem.daemon.runs import RunBook, RunRecord
+from skymem.daemon.sole import sole_daemon
 from skymem.daemon.stop import Stop
 from skymem.daemon.timing import (
     FIRST_RUN_SECONDS,
@@ -27,18 +29,14 @@ from skymem.daemon.timing import (
     first_runs,
 )
 from skymem.daemon.triggers import Triggers
-from skymem.errors import BusyError, DaemonRunningError, DiskError, InterruptedRunError
+from skymem.errors import BusyError, DiskError, InterruptedRunError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
-from skymem.stores.lock import held
 from skymem.stores.status import StatusFiles
 
 IDLE_SECONDS: Final = 2.0
 """How often the main thread looks whether the scheduler lives; signals wake it at once."""
-
-LOCK_SECONDS: Final = 0.5
-"""`status` and `check` look at the lock for an instant: that is no second daemon."""
 
 SCHEDULER_DIED: Final = 1
 
@@ -68,6 +66,12 @@ class Setting:
     read: Callable[[], Reading] | None = None
     """Reads all three clocks; None: `clock` for the wall's and the kernel for the others."""
 
+    reread: Callable[[], Schedule] | None = None
+    """Reads both files of the home anew, for a reload; raises what is wrong with either."""
+
+    environment: MutableMapping[str, str] = field(default_factory=dict)
+    """Where the service manager left word of itself; what is meant for us is taken out."""
+
 
 def serve(setting: Setting, *, catch_up: bool = True) -> int:
     """Keep the home until a signal, and return the exit code: 0 after SIGTERM or SIGINT.
@@ -79,7 +83,7 @@ def serve(setting: Setting, *, catch_up: bool = True) -> int:
         DaemonRunningError: another daemon keeps this home.
         DiskError: the home has no place for the lock.
     """
-    with setting.stop, _only_daemon(setting.paths, setting.files):
+    with setting.stop, sole_daemon(setting.paths, setting.files):
         return Service(setting).keep(catch_up=catch_up)
 
 
@@ -93,25 +97,13 @@ def serve_once(setting: Setting) -> list[RunResult]:
         InterruptedRunError: a signal came; the run in hand was finished first.
         DiskError: the home has no place for the lock.
     """
-    with setting.stop, _only_daemon(setting.paths, setting.files, "skymem run --once"):
+    with setting.stop, sole_daemon(setting.paths, setting.files, "skymem run --once"):
         return Service(setting).once()
 
 
 def exit_code_of(results: Sequence[RunResult]) -> int:
     """The exit code of the first run that failed, 0 if none did."""
     return next((result.exit_code or 1 for result in results if not result.ok), 0)
-
-
-@contextlib.contextmanager
-def _only_daemon(paths: HomePaths, files: Files, holder: str = "skymem run") -> Iterator[None]:
-    files.make_directory(paths.run)
-    with contextlib.ExitStack() as stack:
-        try:
-            lock = held(paths.daemon_lock, holder, deadline_seconds=LOCK_SECONDS)
-            stack.enter_context(lock)
-        except BusyError as error:
-            raise DaemonRunningError(error.args[1]) from None
-        yield
 
 
 class Service:
@@ -132,7 +124,7 @@ class Service:
             self._journal,
             setting.clock,
             version=setting.version,
-            interval_seconds=_heartbeat_seconds(setting.schedule),
+            interval_seconds=heartbeat_seconds(setting.schedule),
         )
         self._book = RunBook(
             setting.paths,
@@ -147,6 +139,8 @@ class Service:
             clock=setting.clock,
             stop=setting.stop,
         )
+        self._notifier = Notifier(setting.environment)
+        self._configuration = Configuration(setting.reread, self._journal, setting.clock)
         self._pauses = Pauses(setting.paths, setting.files)
         self._triggers = Triggers(
             setting.paths,
@@ -168,7 +162,9 @@ class Service:
         self._banner(timer)
         self._beat()
         timer.start()
+        self._notifier.ready(self._words())
         code = self._watch(timer)
+        self._notifier.stopping()
         timer.halt()
         self._journal.info("daemon stopping", on=self._stop.name)
         self._beat()
@@ -182,9 +178,7 @@ class Service:
         return code
 
     def _make_timer(self, *, catch_up: bool) -> Timer:
-        now = self._clock()
         enabled = [entry for entry in self._schedule.entries if entry.enabled]
-        self._book.see([entry.name for entry in enabled], now)
         timer = Timer(
             self._schedule.timezone,
             workers=len(enabled),
@@ -193,8 +187,16 @@ class Service:
             on_late=self._late,
             complain=partial(self._journal.trace, "the scheduler complains"),
         )
+        self._place(enabled, timer, catch_up=catch_up)
+        return timer
+
+    def _place(self, entries: Iterable[ScheduleEntry], timer: Timer, *, catch_up: bool) -> None:
+        """Give each of some enabled entries its next run, by its record."""
+        now, zone = self._clock(), self._schedule.timezone
+        placed = Schedule(tuple(entries), zone)
+        self._book.see([entry.name for entry in placed.entries], now)
         for first in first_runs(
-            self._schedule,
+            placed,
             self._book.snapshot(),
             now,
             catch_up=catch_up,
@@ -202,12 +204,10 @@ class Service:
         ):
             self._note_late(first, now, catch_up=catch_up)
             timer.add(first.entry, partial(self._due, first.entry), first.at)
-        for entry in enabled:
+        for entry in placed.entries:
             if entry.job == HEARTBEAT:
                 # One is written at start, so that the next is a whole interval away.
-                at = due_time(entry, RunRecord(now), self._schedule.timezone, now)
-                timer.add(entry, self._beat, at)
-        return timer
+                timer.add(entry, self._beat, due_time(entry, RunRecord(now), zone, now))
 
     def _note_late(self, first: FirstRun, now: float, *, catch_up: bool) -> None:
         if not first.late:
@@ -234,20 +234,48 @@ class Service:
             self._journal.info("entry", name=entry.name, job=entry.job, next_run=when)
 
     def _watch(self, timer: Timer) -> int:
-        while not self._stop.asked():
-            self._stop.sleep(IDLE_SECONDS)
-            if not self._stop.asked() and not timer.alive():
-                self._journal.error("the scheduler's thread died")
-                self._stop.begin("the death of the scheduler")
-                return SCHEDULER_DIED
-            if self._is_lost():
-                self._journal.error("the home was moved or its lock removed", home=self._root)
-                self._stop.begin("the loss of its home")
-                return HOME_LOST
-            if change := self._clocks.look():
-                self._clock_changed(change, timer)
-            self._triggers.look(self._changed, stopping=self._stop.asked())
+        code = 0
+        while not self._stop.asked() and not code:
+            self._stop.sleep(min(IDLE_SECONDS, (self._notifier.watchdog_seconds or 60.0) / 4))
+            code = self._look(timer)
+        return code
+
+    def _look(self, timer: Timer) -> int:
+        """One look at everything that may have happened; an exit code where it is the end."""
+        if not self._stop.asked() and not timer.alive():
+            return self._end("the scheduler's thread died", SCHEDULER_DIED)
+        if self._is_lost():
+            return self._end("the home was moved or its lock removed", HOME_LOST)
+        if change := self._clocks.look():
+            self._clock_changed(change, timer)
+        if self._stop.reload_asked():
+            self._reload(timer)
+        self._triggers.look(self._changed, stopping=self._stop.asked())
+        limit = self._notifier.watchdog_seconds
+        if limit is not None and timer.turns_over(limit / 2):
+            self._notifier.watchdog()
         return 0
+
+    def _end(self, why: str, code: int) -> int:
+        self._journal.error(why, home=self._root)
+        self._stop.begin(why)
+        return code
+
+    def _reload(self, timer: Timer) -> None:
+        """Go by the new files, or by the old ones where those can't be used (hazard F4)."""
+        self._notifier.reloading()
+        new = self._configuration.read()
+        if new is not None:
+            changed = difference(self._schedule, new)
+            self._schedule = new
+            timer.set_timezone(new.timezone)
+            self._clocks.set_timezone(new.timezone)
+            self._heart.set_interval(heartbeat_seconds(new))
+            for name in changed.gone:
+                timer.remove(name)
+            self._place(changed.placed, timer, catch_up=True)
+        self._beat()
+        self._notifier.ready(self._words())
 
     def _clock_changed(self, change: Change, timer: Timer) -> None:
         seconds = round(change.seconds, 3)
@@ -305,7 +333,16 @@ class Service:
 
     def _changed(self) -> None:
         self._beat()
+        self._notifier.status(self._words())
         self._stop.wake()
+
+    def _words(self) -> str:
+        """What the daemon does now, in a line for `systemctl status`."""
+        if running := self._runner.running():
+            return f"running {', '.join(sorted(running))}"
+        due = self._timer.next_runs() if self._timer else {}
+        at, name = min(((at, name) for name, at in due.items()), default=(0.0, ""))
+        return f"idle; next {name} at {iso_time(at)}" if name else "idle; nothing is scheduled"
 
     def _beat(self, state: str = "") -> str:
         if self._is_lost():  # a moved home must not be made anew where it was
@@ -315,6 +352,7 @@ class Service:
             next_runs=self._timer.next_runs() if self._timer else {},
             running=self._runner.running(),
             clock=self._clocks.state(),
+            configuration=self._configuration.state(),
         )
 
     # -- run --once -------------------------------------------------------------------------------
@@ -341,14 +379,6 @@ class Service:
         detail = {"ok": False, "error": error} if error else {"ok": True}
         code = DiskError.exit_code if error else 0
         return RunResult(entry.name, entry.job, code, not error, detail)
-
-
-def _heartbeat_seconds(schedule: Schedule) -> float | None:
-    """The shortest time between two beats, by which a reader tells a dead daemon; None: unknown."""
-    triggers = [
-        entry.trigger for entry in schedule.entries if entry.enabled and entry.job == HEARTBEAT
-    ]
-    return min((each.seconds for each in triggers if isinstance(each, Every)), default=None)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

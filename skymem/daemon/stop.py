@@ -1,7 +1,8 @@
-"""How the daemon is asked to end: signals set flags, everything else looks at them.
+"""How the daemon is asked to end, or to reload: signals set flags, everything else looks at them.
 
 The first SIGTERM or SIGINT, or the SIGHUP of a terminal that closes, lets the runs in hand finish,
-within `GRACE_SECONDS`; the second ends them at once (hazards C10 and F8).
+within `GRACE_SECONDS`; the second ends them at once (hazards C10 and F8). Any other SIGHUP asks for
+the configuration to be read anew (hazard F4).
 """
 
 import contextlib
@@ -33,12 +34,14 @@ class Stop:
         self.terminate_at = math.inf
         """When children still running are sent SIGTERM, on the monotonic clock."""
 
+        self._hung_up = self._had_terminal = False
         self._grace_seconds = grace_seconds
         self._read_end = self._write_end = -1
         self._previous: dict[signal.Signals, Any] = {}
         self._previous_wakeup = -1
 
     def __enter__(self) -> Self:
+        self._had_terminal = _has_terminal()
         self._read_end, self._write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._previous_wakeup = signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
         self._previous = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
@@ -66,6 +69,14 @@ class Stop:
         """Whether anything asked to stop."""
         return bool(self.name)
 
+    def reload_asked(self) -> bool:
+        """Whether a SIGHUP came since the last look, and not from a terminal that went away."""
+        hung_up, self._hung_up = self._hung_up, False
+        if hung_up and self._had_terminal and not _has_terminal():
+            self.begin(signal.SIGHUP.name)
+            return False
+        return hung_up
+
     def wake(self) -> None:
         """End the main thread's sleep; from any thread."""
         with contextlib.suppress(BlockingIOError):  # a full pipe wakes it just as well
@@ -77,4 +88,16 @@ class Stop:
             os.read(self._read_end, 4096)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self.begin(signal.Signals(number).name)
+        if number == signal.SIGHUP and not self.name:
+            self._hung_up = True
+        else:
+            self.begin(signal.Signals(number).name)
+
+
+def _has_terminal() -> bool:
+    """Whether this process has a controlling terminal."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True

@@ -17,6 +17,7 @@ import logging
 import math
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,6 +40,9 @@ CATCH_UP_SPACING_SECONDS: Final = 0.5
 """Between runs that are all overdue at start: a small host is not hit by every job at once."""
 
 HEARTBEAT: Final = "heartbeat"
+
+WORKERS_MIN: Final = 32
+"""Threads are started when they are needed: a reload may bring entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +183,24 @@ class Timer:
         self._scheduler = BackgroundScheduler(
             timezone=zone_of(timezone),
             jobstores={"default": MemoryJobStore()},
-            executors={"default": ThreadPoolExecutor(max_workers=max(1, workers))},
+            executors={"default": ThreadPoolExecutor(max_workers=max(WORKERS_MIN, workers))},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         # APScheduler holds it while it hands out: nothing is handed out in the midst of a change.
         self._passes: threading.RLock = getattr(self._scheduler, "_jobstores_lock")  # noqa: B009
+        self._looked_at = time.monotonic()
+        self._note_each_pass()
         self._scheduler.add_listener(self._listen, EVENT_ALL)
         _hear_apscheduler(complain)
+
+    def _note_each_pass(self) -> None:
+        look: Callable[[], object] = getattr(self._scheduler, "_process_jobs")  # noqa: B009
+
+        def noted() -> object:
+            self._looked_at = time.monotonic()
+            return look()
+
+        setattr(self._scheduler, "_process_jobs", noted)  # noqa: B010
 
     def add(self, entry: ScheduleEntry, run: Callable[[], object], at: float) -> None:
         """Call `run` at `at` and from then on by the entry's trigger.
@@ -202,6 +217,10 @@ class Timer:
         with self._between_passes() as open_:
             if open_ and name in self._turns:
                 self._place(self._turns[name], at)
+
+    def set_timezone(self, timezone: str) -> None:
+        """Mean the times of entries that are added from now on in another zone."""
+        self._timezone = timezone
 
     def remove(self, name: str) -> None:
         """Forget the entry; a run of it in hand goes on. A name it has not is ignored."""
@@ -261,6 +280,15 @@ class Timer:
     def start(self) -> None:
         """Begin."""
         self._scheduler.start()
+
+    def turns_over(self, within_seconds: float) -> bool:
+        """Whether the scheduler's thread has looked at its queue lately; has it look again.
+
+        A thread that is there and hangs is as bad as one that died: systemd's watchdog hangs on
+        this (design of the unit).
+        """
+        self._scheduler.wakeup()
+        return time.monotonic() - self._looked_at < within_seconds
 
     def alive(self) -> bool:
         """Whether the thread that looks at the time is still there (hazard C13)."""

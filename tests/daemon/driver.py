@@ -1,10 +1,13 @@
 """A process that keeps a home, as `skymem run` will: `driver.py keep|once HOME SCHEDULE [flags]`.
 
-SCHEDULE is JSON: `[{"name": …, "seconds": …, "job": …, "timeout": …}]`. The runs are `runs.py`'s.
+SCHEDULE is JSON: `[{"name": …, "seconds": …, "job": …, "timeout": …}]`. The runs are `child.py`'s.
+A reload reads `HOME/schedule.json` in the same form.
 """
 
 import ctypes
+import gc
 import json
+import os
 import sys
 import threading
 import time
@@ -12,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from skymem.daemon.service import Setting, exit_code_of, serve, serve_once
-from skymem.errors import SkymemError
+from skymem.daemon.timing import Timer
+from skymem.errors import ConfigurationError, SkymemError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
@@ -26,6 +30,23 @@ def entry(described: dict[str, Any]) -> ScheduleEntry:
         timeout_seconds=described.get("timeout", 60),
         enabled=described.get("enabled", True),
     )
+
+
+def reread(home: str, zone: str) -> Schedule:
+    path = Path(home) / "schedule.json"
+    try:
+        return Schedule(tuple(entry(each) for each in json.loads(path.read_text())), zone)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"schedule.json:1:1: {error}") from None
+
+
+def hang_the_scheduler(home: str) -> None:
+    """Keep APScheduler's thread waiting for its own lock, once `HOME/hang` is there."""
+    while not (Path(home) / "hang").exists():
+        time.sleep(0.02)
+    timer = next(one for one in gc.get_objects() if isinstance(one, Timer))
+    timer._passes.acquire()
+    time.sleep(3600)
 
 
 def kill_the_scheduler_soon() -> None:
@@ -46,7 +67,11 @@ def main(verb: str, home: str, schedule: str, *flags: str) -> int:
         command=[sys.executable, "-S", str(Path(__file__).with_name("child.py")), home],
         version="0.0-test",
         first_run_seconds=1.0,
+        reread=lambda: reread(home, "UTC"),
+        environment=os.environ,
     )
+    if "--hang-scheduler" in flags:
+        threading.Thread(target=hang_the_scheduler, args=[home], daemon=True).start()
     if "--kill-scheduler" in flags:
         threading.Thread(target=kill_the_scheduler_soon, daemon=True).start()
     try:

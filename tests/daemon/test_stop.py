@@ -1,14 +1,21 @@
 """Signals: the first lets the run in hand finish, the second ends it (hazards C10, C11, F8)."""
 
+import json
+import os
+import pty
 import signal
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.daemon.conftest import ROOT
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_first_signal_finishes_the_run_in_hand_and_starts_no_other(
     number: signal.Signals, daemon: Any, remember_runs: Callable[..., None]
 ) -> None:
@@ -68,3 +75,21 @@ def test_once_finishes_the_run_in_hand_and_ends_interrupted(daemon: Any) -> None
     assert code == 130
     assert [line.split()[0] for line in up.log()] == ["start", "end"]
     assert "stopped by SIGINT" in log
+
+
+def test_a_terminal_that_closes_ends_the_daemon_as_sigterm_does(home: Path) -> None:
+    schedule = json.dumps([{"name": "told"}])
+    driver = Path(__file__).with_name("driver.py")
+    pid, terminal = pty.fork()
+    if not pid:  # the daemon, with a terminal of its own
+        command = [sys.executable, str(driver), "keep", str(home), schedule]
+        os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": str(ROOT)})
+    heartbeat = home / "status/sky_heartbeat.json"
+    until = time.monotonic() + 10
+    while not heartbeat.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert json.loads(heartbeat.read_text())["state"] == "stopped"
