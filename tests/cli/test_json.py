@@ -38,6 +38,9 @@ KEYS = [
     pytest.param(["config", "show"], {"rules", "schedule"}, id="config show"),
     pytest.param(["config", "explain", "line_max"], {"key", "default"}, id="config explain"),
     pytest.param(["doctor"], {"problems"}, id="doctor"),
+    pytest.param(["check"], {"health", "reasons"}, id="check"),
+    pytest.param(["pause", "memory_rotate_check"], {"jobs"}, id="pause"),
+    pytest.param(["resume", "memory_rotate_check"], {"jobs"}, id="resume"),
 ]
 
 

@@ -54,6 +54,10 @@ def test_importing_the_package_loads_nothing_but_itself() -> None:
         ["index", "--dry-run"],
         ["recall", "x", "--mode", "deterministic"],
         ["doctor"],
+        ["check"],
+        ["jobs"],
+        ["pause", "memory_rotate_check"],
+        ["trigger", "memory_rotate_check"],
     ],
     ids=" ".join,
 )
