@@ -238,11 +238,12 @@ class Timer:
             due = {name: turn.after_change(change, now) for name, turn in self._turns.items()}
             overdue = 0
             for name in sorted(due, key=due.__getitem__):
-                at = max(due[name], now.wall + overdue * CATCH_UP_SPACING_SECONDS)
-                overdue += due[name] <= now.wall
-                self._place(
-                    self._turns[name], at if due[name] <= now.wall else due[name], due[name]
-                )
+                at, turn = due[name], self._turns[name]
+                if at <= now.wall:
+                    turn.owe(at, now.wall)
+                    at = now.wall + overdue * CATCH_UP_SPACING_SECONDS
+                    overdue += 1
+                self._place(turn, at)
 
     @contextlib.contextmanager
     def _between_passes(self) -> Iterator[bool]:
@@ -260,8 +261,8 @@ class Timer:
         finally:
             self._passes.release()
 
-    def _place(self, turn: Turn, at: float, due: float | None = None) -> None:
-        turn.arm(at, due)
+    def _place(self, turn: Turn, at: float) -> None:
+        turn.arm(at)
         name, moment = turn.entry.name, turn.moment()
         if moment is not None:
             call = partial(self._call, turn)

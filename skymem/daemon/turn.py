@@ -45,22 +45,18 @@ class Turn:
         self.at = math.inf
         """When it is handed out next."""
 
-        self.due = math.inf
-        """When it should have been: earlier than `at` where overdue runs are spaced."""
-
         self.owed: float | None = None
-        """When a run was due that was handed out late and has not begun."""
+        """When a run was due that is late, handed out or not, and has not begun."""
 
         self._boot_at = math.inf
         self._zone = zone
         self._read = read
         self._asked: datetime | None = None
 
-    def arm(self, at: float, due: float | None = None) -> None:
+    def arm(self, at: float) -> None:
         """Set the next run."""
         reading = self._read()
         self.at = at
-        self.due = at if due is None else due
         self._boot_at = reading.boot + (at - reading.wall)
 
     def moment(self) -> datetime | None:
@@ -75,11 +71,15 @@ class Turn:
         """
         if now != self._asked:
             self._asked = now
-            late = now.timestamp() - self.due
             # It is skipped if the entry still runs: then the next run makes up for it.
-            self.owed = self.due if late > LATE_SECONDS else self.owed
+            self.owe(self.at, now.timestamp())
             self.arm(self._following(now.timestamp()))
         return self.moment()
+
+    def owe(self, due: float, now: float) -> None:
+        """Note that a run due at `due` is late at `now`, if it is; the first such one counts."""
+        if self.owed is None and now - due > LATE_SECONDS:
+            self.owed = due
 
     def after_change(self, change: Change, now: Reading) -> float:
         """When it is due, now that the clock was changed."""

@@ -182,6 +182,17 @@ def test_what_the_clock_passed_over_is_one_run_and_then_the_pace_goes_on(
     assert sorted(world.late) == ["daily", "second", "ten"]
 
 
+def test_a_clock_put_right_right_after_the_sleep_does_not_hide_what_was_missed(
+    world: World,
+) -> None:
+    world.add(*(entry(f"entry_{number}", Every(HOUR)) for number in range(8)))
+    world.sleep(DAY)
+    world.set(-60)
+    world.go(10)
+    assert [change.kind for change in world.changes] == ["suspend", "back"]
+    assert len(world.ran) == len(set(world.late)) == len(world.late) == 8
+
+
 def test_runs_that_all_became_overdue_are_spaced(world: World) -> None:
     world.add(*(entry(f"entry_{number}", Every(HOUR)) for number in range(4)))
     world.sleep(DAY)
