@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from typing import Any
 
@@ -86,7 +87,7 @@ def test_a_daemon_at_work_is_healthy(shell: Shell) -> None:
 
 def test_a_heartbeat_that_is_old_is_a_reason(shell: Shell) -> None:
     beat(shell, ts=time.time() - 3600)
-    assert any("no sign of life for 3600 s" in reason for reason in reasons(shell))
+    assert any(re.search(r"no sign of life for 36\d\d s", one) for one in reasons(shell))
 
 
 def test_a_reload_that_failed_is_a_reason_with_each_of_its_lines(shell: Shell) -> None:
@@ -127,7 +128,9 @@ def test_a_run_that_should_have_come_is_a_reason(shell: Shell) -> None:
     now = time.time()
     ran(shell, promote={"last_start": now - 1000, "last_end": now - 999})
     beat(shell)
-    assert reasons(shell) == ["promote was due 700 s ago and has not run, though a daemon runs"]
+    (reason,) = reasons(shell)
+    told = r"promote was due 7\d\d s ago and has not run, though a daemon runs"
+    assert re.fullmatch(told, reason)
     ran(shell, promote={"first_seen": now - 1000})
     assert "has never run" in reasons(shell)[0]
 
