@@ -5,7 +5,6 @@ Everything above (the CLI, the Python API) calls this; nothing below reads the t
 
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from skymem.errors import (
 )
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.rules import RetentionRules
+from skymem.ownership import enter, not_owner
 from skymem.policy.admit import check_agent_name
 from skymem.stores.files import Files, Modes, disk_errors
 from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
@@ -39,8 +39,6 @@ PAUSE_SECONDS: Final = 0.005
 
 READER_BUSY_MS: Final = 1_000
 """How long a reader waits for a catalog that another process writes to, before it does without."""
-
-GROUP_BITS: Final = stat.S_IRWXG
 
 
 def now() -> float:
@@ -104,12 +102,19 @@ class Home:
         Raises:
             EngineUnavailableError: it is not to be used here.
         """
+        from skymem.daemon.engine_link import ask_for_engine
         from skymem.engine.client import Engine
 
         if not engine_allowed():
             raise EngineUnavailableError("SKYMEM_ENGINE=off keeps it from being used; unset that")
         if self._engine is None:
-            self._engine = Engine(self.paths, self.files, self.rules.engine, stop=self.stop)
+            self._engine = Engine(
+                self.paths,
+                self.files,
+                self.rules.engine,
+                stop=self.stop,
+                elsewhere=lambda: ask_for_engine(self.paths, self.files, os.environ),
+            )
         return self._engine
 
     def shelf(self, agent: str) -> Shelf:
@@ -278,10 +283,10 @@ def open_home(
 
     choice = locate_home(explicit)
     paths = HomePaths(choice.path)
-    owner = _enter(choice, become_owner=become_owner, appending=appending)
+    owner = enter(choice, become_owner=become_owner, appending=appending)
     rules = read_rules(paths.rules)
     if not owner and rules.access != "group":
-        raise NotAllowedError(_not_owner(choice))
+        raise NotAllowedError(not_owner(choice))
     return Home(paths, choice.why, Files(_modes(rules, choice.path)), rules, stop, owner)
 
 
@@ -290,40 +295,6 @@ def _current_directory() -> Path:
         return Path.cwd()
     except FileNotFoundError:  # it was removed under us
         return Path("/")
-
-
-def _enter(choice: HomeChoice, *, become_owner: bool, appending: bool) -> bool:
-    """Become the home's owner where we may; returns whether we are (promise 9)."""
-    status = os.stat(choice.path)
-    uid = os.geteuid()
-    if uid == status.st_uid:
-        return True
-    if uid == 0 and become_owner:
-        _drop_to(status.st_uid, status.st_gid)
-        return True
-    member = status.st_gid in {os.getegid(), *os.getgroups()}
-    if appending and member and status.st_mode & GROUP_BITS:
-        return False
-    raise NotAllowedError(_not_owner(choice))
-
-
-def _not_owner(choice: HomeChoice) -> str:
-    owner = os.stat(choice.path).st_uid
-    return f"{choice.path} belongs to uid {owner}; run skymem as that user, or use another --home"
-
-
-def _drop_to(uid: int, gid: int) -> None:
-    import pwd
-
-    try:
-        entry = pwd.getpwuid(uid)
-    except KeyError:
-        os.setgroups([gid])
-    else:
-        os.initgroups(entry.pw_name, gid)
-        os.environ["HOME"] = entry.pw_dir
-    os.setgid(gid)
-    os.setuid(uid)
 
 
 def _modes(rules: RetentionRules, home: Path) -> Modes:

@@ -14,6 +14,7 @@ from skymem.cli.summary import summary
 
 if TYPE_CHECKING:
     from skymem.jobs.detail import Ended
+    from skymem.stores.home import HomePaths
 
 SHOWN_DECISIONS = 20
 
@@ -44,7 +45,9 @@ def trigger(
     dry_run: DryRun = False,
     plan: PlanFile = None,
     as_json: Json = False,
-    scheduled: Annotated[bool, typer.Option("--scheduled", hidden=True)] = False,
+    scheduled: Annotated[
+        str, typer.Option("--scheduled", metavar="JOB", hidden=True, help="The daemon's own run.")
+    ] = "",
 ) -> None:
     """Run a scheduled entry now, by its name.
 
@@ -53,17 +56,13 @@ def trigger(
 
     Example: skymem trigger memory_rotate_check
     """
-    from skymem.config.schedule_file import read_schedule
     from skymem.daemon.ask import ask_daemon
     from skymem.errors import UsageError
     from skymem.model.schedule import BUILT_JOBS
 
     spoken = globals_of(context)
     home = spoken.open()
-    entries = {entry.name: entry for entry in read_schedule(home.paths.schedule).entries}
-    if name not in entries:
-        raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
-    job = entries[name].job
+    job = scheduled or _job_of(home.paths, name)
     if job not in BUILT_JOBS or job == "heartbeat":
         raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
     if not (scheduled or dry_run or plan or spoken.agent):
@@ -73,8 +72,19 @@ def trigger(
         if answer is not None:
             _tell(answer.detail, (), as_json=as_json)
             raise typer.Exit(answer.exit_code)
-    as_json = as_json or scheduled  # the daemon reads the result from stdout
+    as_json = as_json or bool(scheduled)  # the daemon reads the result from stdout
     _run(spoken, job, action=name, dry_run=dry_run, plan=plan, as_json=as_json)
+
+
+def _job_of(paths: "HomePaths", name: str) -> str:
+    """What an entry of the schedule runs."""
+    from skymem.config.schedule_file import read_schedule
+    from skymem.errors import UsageError
+
+    entries = {entry.name: entry for entry in read_schedule(paths.schedule).entries}
+    if name not in entries:
+        raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
+    return entries[name].job
 
 
 def apply(

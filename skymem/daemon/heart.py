@@ -27,12 +27,15 @@ class Heart:
         *,
         version: str,
         interval_seconds: float | None,
+        managed: bool = False,
     ) -> None:
+        """Say in each beat whether the daemon is `managed`: a service, whose engine is inside."""
         self._status = status
         self._journal = journal
         self._clock = clock
         self._version = version
         self._interval_seconds = interval_seconds
+        self._managed = managed
         self._started = clock()
         self._lock = threading.Lock()
         self._seq = 0
@@ -64,6 +67,7 @@ class Heart:
                 "state": state,
                 "started": self._started,
                 "version": self._version,
+                "managed": self._managed,
                 "seq": self._seq,
                 "interval_seconds": self._interval_seconds,
                 "next_runs": dict(next_runs),

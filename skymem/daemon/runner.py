@@ -93,7 +93,8 @@ class Runner:
         seq_before = self._last_written(entry).get("seq")
         clock_start = time.monotonic()
         end = run_child(
-            [*self._command, "trigger", entry.name, "--scheduled"],
+            # The job as well: the child need not read the schedule, which somebody may be editing.
+            [*self._command, "trigger", entry.name, "--scheduled", entry.job],
             timeout_seconds=entry.timeout_seconds,
             stop=self._stop,
         )

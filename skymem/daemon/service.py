@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from skymem.daemon.clocks import Change, Clocks, Reading, reader
+from skymem.daemon.engine_link import EngineLink
 from skymem.daemon.heart import Heart, heartbeat_seconds
 from skymem.daemon.journal import Journal, iso_time
 from skymem.daemon.notify import Notifier
@@ -119,12 +120,18 @@ class Service:
         self._first_run_seconds = setting.first_run_seconds
         self._journal = Journal(setting.clock, level=setting.log_level)
         status = StatusFiles(setting.paths, setting.files)
+        self._notifier = Notifier(setting.environment)
+        managed = self._notifier.listened_to
+        self._engine = EngineLink(
+            setting.paths, setting.files, self._journal, setting.environment, managed=managed
+        )
         self._heart = Heart(
             status,
             self._journal,
             setting.clock,
             version=setting.version,
             interval_seconds=heartbeat_seconds(setting.schedule),
+            managed=managed,
         )
         self._book = RunBook(
             setting.paths,
@@ -139,7 +146,6 @@ class Service:
             clock=setting.clock,
             stop=setting.stop,
         )
-        self._notifier = Notifier(setting.environment)
         self._configuration = Configuration(setting.reread, self._journal, setting.clock)
         self._pauses = Pauses(setting.paths, setting.files)
         self._triggers = Triggers(
@@ -173,6 +179,7 @@ class Service:
             self._stop.sleep(IDLE_SECONDS)
         timer.close()
         self._triggers.close()
+        self._engine.say_goodbye()
         self._beat("stopped")
         self._journal.info("daemon stopped", exit_code=code)
         return code
@@ -251,6 +258,7 @@ class Service:
         if self._stop.reload_asked():
             self._reload(timer)
         self._triggers.look(self._changed, stopping=self._stop.asked())
+        self._engine.look()
         limit = self._notifier.watchdog_seconds
         if limit is not None and timer.turns_over(limit / 2):
             self._notifier.watchdog()
@@ -279,7 +287,7 @@ class Service:
 
     def _clock_changed(self, change: Change, timer: Timer) -> None:
         seconds = round(change.seconds, 3)
-        self._journal.error("the clocks changed", kind=change.kind, seconds=seconds)
+        self._journal.warning("the clocks changed", kind=change.kind, seconds=seconds)
         if change.kind == "back":
             self._book.set_back(change.seconds, change.at)
         timer.rearm(change)
@@ -320,7 +328,7 @@ class Service:
             self._beat()
 
     def _late(self, name: str, due: float) -> None:
-        if not self._stop.asked():
+        if not self._stop.asked() and not self._pauses.holds(name):
             self._book.caught_up(name)
             self._journal.info("catching up a run", name=name, was_due=iso_time(due))
 

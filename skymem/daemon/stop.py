@@ -2,7 +2,7 @@
 
 The first SIGTERM or SIGINT, or the SIGHUP of a terminal that closes, lets the runs in hand finish,
 within `GRACE_SECONDS`; the second ends them at once (hazards C10 and F8). Any other SIGHUP asks for
-the configuration to be read anew (hazard F4).
+the configuration to be read anew (hazard F4); SIGUSR1 only wakes.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 GRACE_SECONDS: Final = 60.0
 """How long a run in hand may go on after the first signal; systemd's own limit is 90 s."""
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 
 
 class Stop:
@@ -88,6 +88,8 @@ class Stop:
             os.read(self._read_end, 4096)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGUSR1:
+            return  # it only wakes the main thread: somebody asks for something (`daemon.ask`)
         if number == signal.SIGHUP and not self.name:
             self._hung_up = True
         else:

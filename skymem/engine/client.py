@@ -44,7 +44,8 @@ TEXT_CHARACTERS_MAX: Final = 2_000_000
 class Engine:
     """The engine of one home, as its callers see it. For several threads; survives a fork.
 
-    `stop` is looked at while waiting. With `start=False` no engine is started.
+    `stop` is looked at while waiting. With `start=False` no engine is started; where `elsewhere`
+    says that it has asked somebody else to start one, that one is waited for.
 
     Every call raises:
         EngineUnavailableError: no engine, no model, or no answer by the deadline.
@@ -62,12 +63,13 @@ class Engine:
         stop: Callable[[], str] = never_stopped,
         start: bool = True,
         command: Sequence[str] = COMMAND,
+        elsewhere: Callable[[], bool] = lambda: False,
     ) -> None:
         self._paths = paths
         self._settings_key = settings_key(rules)
         self._stop = stop
         self._start = start
-        self._launcher = Launcher(paths, files, stop, command)
+        self._launcher = Launcher(paths, files, stop, command, elsewhere)
         self._lock = threading.Lock()
         self._dialogue: Dialogue | None = None
         self._pid = os.getpid()

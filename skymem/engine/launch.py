@@ -37,7 +37,10 @@ class Launcher:
         files: Files,
         stop: Callable[[], str],
         command: Sequence[str] = COMMAND,
+        elsewhere: Callable[[], bool] = lambda: False,
     ) -> None:
+        """Start with `command`, unless `elsewhere` says that it has asked somebody else to."""
+        self._elsewhere = elsewhere
         self._paths = paths
         self._files = files
         self._stop = stop
@@ -56,6 +59,9 @@ class Launcher:
         """
         if not self._paths.root.is_dir():
             raise HomeNotFoundError(str(self._paths.root))
+        if self.lock_is_free() and self._elsewhere():
+            self._wait_for_another(deadline)
+            return
         self._files.make_directory(self._paths.run)
         self._files.make_directory(self._paths.rag)  # here, where the home's modes are known
         try:
@@ -69,6 +75,17 @@ class Launcher:
                     self._start(min(deadline, time.monotonic() + START_SECONDS))
         except BusyError as error:
             raise EngineUnavailableError("another process is still starting it") from error
+
+    def _wait_for_another(self, deadline: float) -> None:
+        """Wait until the one that was asked for has the home."""
+        until = min(deadline, time.monotonic() + START_SECONDS)
+        while self.lock_is_free():
+            if name := self._stop():
+                raise InterruptedRunError(name)
+            if time.monotonic() >= until:
+                said = last_line(self._paths.engine_log)
+                raise EngineUnavailableError(f"the daemon was asked for it and has none: {said}")
+            time.sleep(TICK_SECONDS)
 
     def sleep(self, seconds: float, deadline: float) -> None:
         """Wait a little for an engine that has the home and takes no connection yet, or any more.

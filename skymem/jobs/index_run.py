@@ -201,7 +201,7 @@ def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Index
     seen: Mapping[str, Any] = {}
     moved_at = time.monotonic()
     while True:
-        indexes = engine.overview()["agents"]
+        indexes = engine.overview().get("agents", {})  # none yet, where it has just been started
         left = {
             agent: indexes[agent] for agent in agents & indexes.keys() if _has_more(indexes[agent])
         }

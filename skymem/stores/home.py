@@ -127,6 +127,11 @@ class HomePaths:
         return self.run / "engine.sock"
 
     @property
+    def engine_wanted(self) -> Path:
+        """Left by who wants an engine that is the daemon's to start."""
+        return self.run / "engine.wanted"
+
+    @property
     def engine_log(self) -> Path:
         """What the engine says to nobody in particular: its stderr."""
         return self.run / "engine.log"

@@ -1,4 +1,4 @@
-"""What a scheduled run starts in these tests: `child.py HOME trigger NAME --scheduled`.
+"""What a scheduled run starts in these tests: `child.py HOME trigger NAME --scheduled JOB`.
 
 The first word of NAME says how it behaves. It notes its start and end in `HOME/log`.
 """
@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-home, _, name, flag = sys.argv[1:]
+home, _, name, flag, _job = sys.argv[1:]
 behaviour, _, argument = name.partition("_")
 
 

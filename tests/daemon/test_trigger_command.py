@@ -110,7 +110,7 @@ def test_the_command_says_since_when_the_entry_is_busy(real: Keeper, home: Path)
     assert "the entry told is held by its run since 2023-11-14T22:13:20Z" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["--dry-run"], ["--scheduled"]])
+@pytest.mark.parametrize("words", [["--dry-run"], ["--scheduled", "promote"]])
 def test_what_is_not_the_daemons_is_done_here(real: Keeper, home: Path, words: list[str]) -> None:
     done = trigger(home, "told", *words)
 

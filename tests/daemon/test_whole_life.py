@@ -163,6 +163,7 @@ def test_the_watchdog_hears_of_a_scheduler_that_hangs_and_not_of_a_long_job(
     assert manager.signs_of_life(2 * WATCHDOG_SECONDS) == 0
     assert up.process.poll() is None
     up.signal(signal.SIGKILL)
+    os.kill(int(up.noted("start")[0].split()[2]), signal.SIGKILL)  # it has our stderr
     assert up.end()[0] == -signal.SIGKILL
 
 

@@ -28,9 +28,6 @@ OVERDUE = {
     name: {"first_seen": 1.7e9, "last_start": 1.7e9} for name in ("memory_rotate_check", "index")
 }
 
-# Until the daemon itself says READY and gives signs of life.
-SILENT = "Type=exec\nWatchdogSec=0\n"
-
 # A call outside of the filter ends the process here, where the unit refuses it: so no refusal goes
 # unnoticed but mbind's, by which an allocator wishes for near memory and lives without.
 DEADLY = "SystemCallErrorNumber=\nSystemCallFilter=mbind\n"
@@ -47,7 +44,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         booted.run(INSTALL)
         booted.run(
             "mkdir -p /etc/systemd/system/skymem.service.d;"
-            f"printf '[Service]\n{SILENT}{DEADLY}' >/etc/systemd/system/skymem.service.d/test.conf;"
+            f"printf '[Service]\n{DEADLY}' >/etc/systemd/system/skymem.service.d/test.conf;"
             "systemctl daemon-reload"
         )
         yield booted

@@ -1,0 +1,45 @@
+"""Whose home it is: a process works as its owner, or appends as one of its group (promise 9)."""
+
+import os
+import stat
+from typing import Final
+
+from skymem.config.home_choice import HomeChoice
+from skymem.errors import NotAllowedError
+
+GROUP_BITS: Final = stat.S_IRWXG
+
+
+def enter(choice: HomeChoice, *, become_owner: bool, appending: bool) -> bool:
+    """Become the home's owner where we may; returns whether we are (promise 9)."""
+    status = os.stat(choice.path)
+    uid = os.geteuid()
+    if uid == status.st_uid:
+        return True
+    if uid == 0 and become_owner:
+        _drop_to(status.st_uid, status.st_gid)
+        return True
+    member = status.st_gid in {os.getegid(), *os.getgroups()}
+    if appending and member and status.st_mode & GROUP_BITS:
+        return False
+    raise NotAllowedError(not_owner(choice))
+
+
+def not_owner(choice: HomeChoice) -> str:
+    """Say whose home it is, and the way out."""
+    owner = os.stat(choice.path).st_uid
+    return f"{choice.path} belongs to uid {owner}; run skymem as that user, or use another --home"
+
+
+def _drop_to(uid: int, gid: int) -> None:
+    import pwd
+
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        os.setgroups([gid])
+    else:
+        os.initgroups(entry.pw_name, gid)
+        os.environ["HOME"] = entry.pw_dir
+    os.setgid(gid)
+    os.setuid(uid)
