@@ -102,7 +102,7 @@ class Home:
         Raises:
             EngineUnavailableError: it is not to be used here.
         """
-        from skymem.daemon.engine_link import ask_for_engine
+        from skymem.daemon.ask import ask_for_engine
         from skymem.engine.client import Engine
 
         if not engine_allowed():

@@ -1,4 +1,6 @@
-"""Asking the daemon that keeps a home to run an entry now: the other end of `daemon.triggers`."""
+"""Asking the daemon that keeps a home: to run an entry now (`daemon.triggers` is the other end), or
+to start the engine where that is the daemon's to start (`daemon.engine_link`).
+"""
 
 import contextlib
 import fcntl
@@ -8,7 +10,7 @@ import re
 import secrets
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,6 +31,7 @@ from skymem.errors import BusyError, DaemonGoneError, InterruptedRunError, Usage
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import holder_of
+from skymem.stores.status import StatusFiles
 
 POLL_SECONDS: Final = 0.05
 LOOK_SECONDS: Final = 0.5
@@ -36,6 +39,9 @@ LOOK_SECONDS: Final = 0.5
 
 TAKE_SECONDS: Final = 20.0
 """A daemon looks every few seconds; one that took nothing for so long hangs, or can't."""
+
+INSIDE: Final = "SKYMEM_UNDER_DAEMON"
+"""Set for the daemon's children: what they start is inside the service already."""
 
 ONCE: Final = "--once"
 """In the holder's name: `skymem run --once` takes no requests, and ends by itself."""
@@ -177,6 +183,22 @@ def _write(request: _Request, name: str) -> int:
             request.files.unlink(making)
         raise
     return fd
+
+
+def ask_for_engine(paths: HomePaths, files: Files, environment: Mapping[str, str]) -> bool:
+    """Ask the daemon to start the engine, where it is the daemon's to start; whether that is so.
+
+    Raises:
+        DiskError: no request can be left.
+    """
+    if INSIDE in environment or not holder_of(paths.daemon_lock):
+        return False
+    if not (StatusFiles(paths, files).read_heartbeat() or {}).get("managed"):
+        return False
+    with disk_errors(paths.engine_wanted), contextlib.suppress(FileExistsError):
+        os.close(files.create(paths.engine_wanted))
+    nudge(paths)
+    return True
 
 
 def nudge(paths: HomePaths) -> bool:

@@ -9,22 +9,18 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from typing import Final
 
-from skymem.daemon.ask import nudge
+from skymem.daemon.ask import INSIDE
 from skymem.daemon.journal import Journal
 from skymem.engine.client import Engine
 from skymem.engine.launch import START_SECONDS, Launcher
 from skymem.errors import SkymemError
 from skymem.model.rules import EngineRules
-from skymem.stores.files import Files, disk_errors
+from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import holder_of, never_stopped
-from skymem.stores.status import StatusFiles
-
-INSIDE: Final = "SKYMEM_UNDER_DAEMON"
-"""Set for the daemon's children: what they start is inside the service already."""
 
 LEAVE_SECONDS: Final = 5.0
 """How long the engine gets to close its index before the service is ended with all that is left."""
@@ -73,19 +69,3 @@ class EngineLink:
         until = time.monotonic() + LEAVE_SECONDS
         while holder_of(self._paths.engine_lock) and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
-
-
-def ask_for_engine(paths: HomePaths, files: Files, environment: Mapping[str, str]) -> bool:
-    """Ask the daemon to start the engine, where it is the daemon's to start; whether that is so.
-
-    Raises:
-        DiskError: no request can be left.
-    """
-    if INSIDE in environment or not holder_of(paths.daemon_lock):
-        return False
-    if not (StatusFiles(paths, files).read_heartbeat() or {}).get("managed"):
-        return False
-    with disk_errors(paths.engine_wanted), contextlib.suppress(FileExistsError):
-        os.close(files.create(paths.engine_wanted))
-    nudge(paths)
-    return True

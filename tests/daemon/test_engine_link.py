@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from skymem.app import init_home
-from skymem.daemon.engine_link import INSIDE, EngineLink, ask_for_engine
+from skymem.daemon.ask import INSIDE, ask_for_engine
+from skymem.daemon.engine_link import EngineLink
 from skymem.daemon.journal import Journal
 from skymem.engine.client import Engine
 from skymem.errors import EngineUnavailableError
