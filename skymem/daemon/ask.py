@@ -1,5 +1,6 @@
-"""Asking the daemon that keeps a home: to run an entry now (`daemon.triggers` is the other end), or
-to start the engine where that is the daemon's to start (`daemon.engine_link`).
+"""Asking the daemon that keeps a home: to run an entry, or to start an engine that is its to start.
+
+`daemon.triggers` and `daemon.engine_link` are the other ends.
 """
 
 import contextlib
