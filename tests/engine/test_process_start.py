@@ -237,6 +237,7 @@ def test_the_environment_is_clean_and_says_no_to_telemetry_and_network(
     monkeypatch.setenv("SECRET_TOKEN", "x")
     monkeypatch.setenv("HF_HOME", "")
     monkeypatch.delenv("HF_HOME")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)  # set by whoever loaded a model here before
     monkeypatch.delenv("HOME")
     environment = engine_environment()
     prepare_environment(EngineRules(threads=3), HomePaths(tmp_path), environment)
