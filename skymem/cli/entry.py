@@ -7,13 +7,19 @@ several times what the answer does: a plain `status` is answered without it.
 import errno
 import io
 import os
+import signal
 import sys
+from typing import Final
 
 from skymem.errors import DiskError, InterruptedRunError, SkymemError
+
+VALUED: Final = ("--home", "--agent", "--log-level")
+"""What stands before the verb and takes a value."""
 
 
 def main() -> None:
     """Run a command line; ends the process with the code of README's table."""
+    _keep_signals_back(sys.argv[1:])
     os.umask(0o077)  # whatever a library creates beside us stays private too (hazard H7)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has no “–” is no reason to fail
@@ -50,6 +56,23 @@ def _run(words: list[str]) -> int:
 
     app()
     return 0
+
+
+def _keep_signals_back(words: list[str]) -> None:
+    """Have the kernel keep back what comes before the daemon has put its flags up (hazard F8)."""
+    if _verb_of(words) == "run":
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+
+
+def _verb_of(words: list[str]) -> str:
+    """The first word that is neither an option nor an option's value."""
+    left = iter(words)
+    for word in left:
+        if word in VALUED:
+            next(left, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _home_of(words: list[str]) -> tuple[str | None, list[str]]:

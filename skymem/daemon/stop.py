@@ -3,6 +3,9 @@
 The first SIGTERM or SIGINT, or the SIGHUP of a terminal that closes, lets the runs in hand finish,
 within `GRACE_SECONDS`; the second ends them at once (hazards C10 and F8). Any other SIGHUP asks for
 the configuration to be read anew (hazard F4); SIGUSR1 only wakes.
+
+A signal that comes before there are flags, or when all is done, must not end the process as if
+nobody had listened: `skymem.cli.entry` has the kernel keep it back, and `Stop` lets it through.
 """
 
 import contextlib
@@ -38,6 +41,7 @@ class Stop:
         self._grace_seconds = grace_seconds
         self._read_end = self._write_end = -1
         self._previous: dict[signal.Signals, Any] = {}
+        self._previous_mask: set[int] = set()
         self._previous_wakeup = -1
 
     def __enter__(self) -> Self:
@@ -45,6 +49,7 @@ class Stop:
         self._read_end, self._write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._previous_wakeup = signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
         self._previous = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        self._previous_mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         return self
 
     def __exit__(
@@ -53,6 +58,7 @@ class Stop:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._previous_mask)
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._previous_wakeup)

@@ -60,8 +60,10 @@ class Shell:
         self.monkeypatch.setattr(sys, "argv", ["skymem", *words])
         self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         self.capture.readouterr()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         with pytest.raises(SystemExit) as ended:
             entry.main()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # `run` ends with signals kept back
         out, err = self.capture.readouterr()
         code = ended.value.code
         return Told(code if isinstance(code, int) else int(bool(code)), out, err)
