@@ -24,11 +24,18 @@ from skymem.daemon.triggers import (
     DIED,
     REFUSED,
     TAKEN,
+    UNTOLD,
     Answer,
     read_answer,
     triggers_directory,
 )
-from skymem.errors import BusyError, DaemonGoneError, InterruptedRunError, UsageError
+from skymem.errors import (
+    BusyError,
+    DaemonGoneError,
+    DiskError,
+    InterruptedRunError,
+    UsageError,
+)
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import holder_of
@@ -48,6 +55,9 @@ ONCE: Final = "--once"
 """In the holder's name: `skymem run --once` takes no requests, and ends by itself."""
 
 
+_NO_ANSWER: Final = "the daemon could not write how the run of {} ended; see: skymem jobs"
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     directory: Path
@@ -59,7 +69,7 @@ class _Request:
 
     def was_taken(self) -> bool:
         """Whether the daemon has it in hand, or is done with it."""
-        return self.path(TAKEN).exists() or self.path(ANSWERED).exists()
+        return any(self.path(suffix).exists() for suffix in (TAKEN, ANSWERED, UNTOLD))
 
     def withdraw(self) -> bool:
         """Take the request back; False where the daemon has it already."""
@@ -97,7 +107,7 @@ def ask_daemon(
         UsageError: the daemon doesn't know the entry.
         DaemonGoneError: it took the request and was gone.
         InterruptedRunError: a signal came; a run that had begun goes on.
-        DiskError: no request can be left.
+        DiskError: no request can be left, or no answer could.
     """
     holder = holder_of(paths.daemon_lock)
     if not holder or ONCE in holder:
@@ -137,6 +147,8 @@ def _wait(
             if not holder:
                 return _left_alone(request)
             taken = taken or request.was_taken()
+            if request.path(UNTOLD).exists():
+                raise DiskError(request.directory, _NO_ANSWER.format(name))
             late = not taken and time.monotonic() >= started + TAKE_SECONDS
             if late and (request.withdraw() or not request.was_taken()):
                 raise BusyError(f"the entry {name}", f"{holder}, which takes no request")
@@ -165,7 +177,7 @@ def _asked(paths: HomePaths, files: Files, name: str) -> Iterator[_Request]:
     try:
         yield request
     finally:
-        for suffix in (ASKED, TAKEN, ANSWERED):
+        for suffix in (ASKED, TAKEN, ANSWERED, UNTOLD):
             with disk_errors(directory), contextlib.suppress(FileNotFoundError):
                 files.unlink(request.path(suffix))
         os.close(fd)

@@ -9,6 +9,7 @@ from one that waits, whatever became of the number of its process. `daemon.ask` 
     ID.json    asked; whoever takes the name away first has it: the daemon, or an asker who gave up
     ID.taken   the daemon has it in hand
     ID.answer  what became of it
+    ID.untold  the same as ID.taken, but no answer could be written: the disk is full
 """
 
 import contextlib
@@ -36,6 +37,7 @@ ASKING: Final = ".asking"
 ASKED: Final = ".json"
 TAKEN: Final = ".taken"
 ANSWERED: Final = ".answer"
+UNTOLD: Final = ".untold"
 
 REQUEST_BYTES_MAX: Final = 4096
 """A request names one entry; what is longer is none."""
@@ -133,9 +135,13 @@ class Triggers:
         return found
 
     def answer(self, request: Request, answer: Answer) -> None:
-        """Tell the asker what became of its request."""
+        """Tell the asker what became of its request, or that there is no room to tell it."""
         text = json.dumps(asdict(answer)).encode() + b"\n"
-        self._try(lambda: self._files.replace(self._directory / (request.id + ANSWERED), text))
+        taken, answered, untold = (
+            self._directory / (request.id + suffix) for suffix in (TAKEN, ANSWERED, UNTOLD)
+        )
+        if not self._try(lambda: self._files.replace(answered, text)):
+            self._try(lambda: self._files.rename(taken, untold))
 
     def look(self, changed: Callable[[], object], *, stopping: bool = False) -> None:
         """Carry out what was asked for, each on a thread of its own; call it at every wake-up.
@@ -232,7 +238,7 @@ class Triggers:
         alive = {
             name.partition(".")[0]
             for name in names
-            if name.endswith((ASKED, TAKEN)) and self._is_waited_for(name)
+            if name.endswith((ASKED, TAKEN, UNTOLD)) and self._is_waited_for(name)
         }
         for name in names:
             if self._is_left(name, alive):
@@ -274,11 +280,13 @@ class Triggers:
 
         self._try(unlink)
 
-    def _try(self, change: Callable[[], object]) -> None:
+    def _try(self, change: Callable[[], object]) -> bool:
         try:
             change()
         except (SkymemError, OSError) as error:
             self._complain(error)
+            return False
+        return True
 
     def _complain(self, error: Exception) -> None:
         """Log a trouble once, not at every look."""

@@ -1,6 +1,7 @@
 """A run by hand while a daemon keeps the home is the daemon's own run."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import signal
@@ -21,7 +22,13 @@ from skymem.daemon.runner import Runner
 from skymem.daemon.runs import RunBook, read_runs
 from skymem.daemon.stop import Stop
 from skymem.daemon.triggers import Answer, Triggers
-from skymem.errors import BusyError, DaemonGoneError, InterruptedRunError, UsageError
+from skymem.errors import (
+    BusyError,
+    DaemonGoneError,
+    DiskError,
+    InterruptedRunError,
+    UsageError,
+)
 from skymem.model.schedule import Every, ScheduleEntry
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
@@ -343,3 +350,34 @@ def test_a_lock_that_names_another_process_wakes_nobody(keeper: Keeper) -> None:
     finally:
         bystander.kill()
         bystander.wait()
+
+
+class NoRoomForAnswers(Files):
+    """A disk that is full when the daemon wants to answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused = 0
+
+    def create(self, path: Path) -> int:
+        if ".answer" in path.name:
+            self.refused += 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().create(path)
+
+
+@pytest.mark.usefixtures("up")
+@pytest.mark.parametrize("name", ["told", "sleep_1"])
+def test_whoever_waits_for_an_answer_that_can_not_be_written_is_told(
+    keeper: Keeper, asks: Any, name: str
+) -> None:
+    full = keeper.files = NoRoomForAnswers()
+    keeper.triggers = keeper.anew()
+    asked = asks(name)
+    keeper.look_until(asked)
+
+    with pytest.raises(DiskError, match=f"could not write how the run of {name} ended"):
+        asked.result()
+    assert full.refused == 1
+    assert read_runs(keeper.paths)[name].last_exit_code == 0
+    assert keeper.strays() == []
