@@ -29,6 +29,11 @@ GIVE_UP_SECONDS: Final = 5.0
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
 """Bounds the memory a child's report can take; a job's detail is some kilobytes."""
 
+READ_BYTES: Final = 65536
+
+READS_LEFT_MAX: Final = OUTPUT_BYTES_MAX // READ_BYTES + 1
+"""Bounds what is read once the child has ended: one it left behind may go on writing for ever."""
+
 CANNOT_START: Final = 127
 """The exit code of a child that never was, as shells have it."""
 
@@ -101,8 +106,9 @@ class _Watch:
         if self._reason:
             # What it started and left behind goes with it.
             self._signal_group(signal.SIGKILL)
-        while self._open and self._read():
-            pass
+        for _ in range(READS_LEFT_MAX):
+            if not self._open or not self._read():
+                break
         return self._report(self._process.returncode)
 
     def _wait_a_tick(self) -> None:
@@ -115,7 +121,7 @@ class _Watch:
     def _read(self) -> bool:
         """Take one block of output; False when there is none now."""
         try:
-            block = os.read(self._fd, 65536)
+            block = os.read(self._fd, READ_BYTES)
         except BlockingIOError:
             return False
         self._open = bool(block)

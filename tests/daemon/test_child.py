@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -79,6 +80,15 @@ def test_what_a_child_left_behind_by_itself_neither_holds_it_nor_is_harmed() -> 
     assert time.monotonic() - started < 5
     os.kill(end.detail["pid"], 0)
     os.kill(end.detail["pid"], 9)
+
+
+def test_what_a_child_left_behind_may_write_for_ever() -> None:
+    code = 'import subprocess\nprint(subprocess.Popen(["yes"]).pid, flush=True)'
+    ended: list[ChildEnd] = []
+    watch = threading.Thread(target=lambda: ended.append(run(code)), daemon=True)
+    watch.start()
+    watch.join(8)
+    assert ended == [ChildEnd(0)]
 
 
 def test_a_daemon_that_ends_takes_the_child_along() -> None:
