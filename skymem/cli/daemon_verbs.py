@@ -60,7 +60,7 @@ def _setting(home: Any, log_level: str, release: str) -> Any:
     from skymem.app import now
     from skymem.config.rules_file import read_rules
     from skymem.config.schedule_file import read_schedule
-    from skymem.daemon.service import Setting
+    from skymem.daemon.setting import Setting
     from skymem.errors import NotAllowedError
 
     if not os.access(sys.executable, os.X_OK):  # root has become the owner, who may see less

@@ -104,6 +104,7 @@ class RunBook:
     def __init__(
         self, paths: HomePaths, files: Files, complain: Callable[[SkymemError | OSError], None]
     ) -> None:
+        self._paths = paths
         self._path = runs_path(paths)
         self._files = files
         self._complain = complain
@@ -194,6 +195,7 @@ class RunBook:
         entries = {name: asdict(record) for name, record in self._runs.items()}
         document = {"schema_version": SCHEMA_VERSION, "entries": entries}
         try:
+            self._paths.must_be_there()
             self._files.make_directory(self._path.parent)
             self._files.replace(self._path, json.dumps(document, indent=1).encode() + b"\n")
         except (SkymemError, OSError) as error:

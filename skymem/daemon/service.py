@@ -4,13 +4,12 @@ It is light: each run is a child process (design §5). Signals set flags (hazard
 the main thread looks after the thread that keeps the time (C13).
 """
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skymem.daemon.clocks import Change, Clocks, Reading, reader
+from skymem.daemon.clocks import Change, Clocks, reader
 from skymem.daemon.engine_link import EngineLink
 from skymem.daemon.heart import Heart, heartbeat_seconds
 from skymem.daemon.journal import Journal, iso_time
@@ -19,10 +18,9 @@ from skymem.daemon.pauses import Pauses
 from skymem.daemon.reload import Configuration, difference
 from skymem.daemon.runner import Runner, RunResult
 from skymem.daemon.runs import RunBook, RunRecord
+from skymem.daemon.setting import Setting
 from skymem.daemon.sole import sole_daemon
-from skymem.daemon.stop import Stop
 from skymem.daemon.timing import (
-    FIRST_RUN_SECONDS,
     HEARTBEAT,
     FirstRun,
     Timer,
@@ -32,8 +30,6 @@ from skymem.daemon.timing import (
 from skymem.daemon.triggers import Triggers
 from skymem.errors import BusyError, DiskError, InterruptedRunError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
-from skymem.stores.files import Files
-from skymem.stores.home import HomePaths
 from skymem.stores.status import StatusFiles
 
 IDLE_SECONDS: Final = 2.0
@@ -43,35 +39,6 @@ SCHEDULER_DIED: Final = 1
 
 HOME_LOST: Final = 10
 """As `HomeNotFoundError`: where the home was, there is none any more, or one of another daemon."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the daemon is given; it reads neither environment, configuration nor clock itself."""
-
-    paths: HomePaths
-    files: Files
-    schedule: Schedule
-    clock: Callable[[], float]
-    command: Sequence[str]
-    """Starts the CLI on this home; a run of entry N is `command` + `trigger N --scheduled`."""
-
-    version: str = ""
-    first_run_seconds: float = FIRST_RUN_SECONDS
-    """How long after its first start a new home has its first run."""
-
-    log_level: str = "info"
-    """The least that the log says: debug, info, warning or error."""
-
-    stop: Stop = field(default_factory=Stop)
-    read: Callable[[], Reading] | None = None
-    """Reads all three clocks; None: `clock` for the wall's and the kernel for the others."""
-
-    reread: Callable[[], Schedule] | None = None
-    """Reads both files of the home anew, for a reload; raises what is wrong with either."""
-
-    environment: MutableMapping[str, str] = field(default_factory=dict)
-    """Where the service manager left word of itself; what is meant for us is taken out."""
 
 
 def serve(setting: Setting, *, catch_up: bool = True) -> int:
@@ -209,22 +176,22 @@ class Service:
             catch_up=catch_up,
             first_run_seconds=self._first_run_seconds,
         ):
-            self._note_late(first, now, catch_up=catch_up)
-            timer.add(first.entry, partial(self._due, first.entry), first.at)
+            owed = first.due if first.late and catch_up else None
+            timer.add(first.entry, partial(self._due, first.entry), first.at, owed=owed)
+            if first.late and not catch_up:
+                self._left_out(first, now)
         for entry in placed.entries:
             if entry.job == HEARTBEAT:
                 # One is written at start, so that the next is a whole interval away.
                 timer.add(entry, self._beat, due_time(entry, RunRecord(now), zone, now))
 
-    def _note_late(self, first: FirstRun, now: float, *, catch_up: bool) -> None:
-        if not first.late:
+    def _left_out(self, first: FirstRun, now: float) -> None:
+        name = first.entry.name
+        if self._pauses.holds(name):
+            self._book.paused(name, now)
             return
-        if catch_up:
-            self._book.caught_up(first.entry.name)
-        else:
-            self._book.missed(first.entry.name, first.due, now)
-        what = "catching up a run" if catch_up else "a run was missed"
-        self._journal.info(what, name=first.entry.name, was_due=iso_time(first.due))
+        self._book.missed(name, first.due, now)
+        self._journal.info("a run was missed", name=name, was_due=iso_time(first.due))
 
     def _banner(self, timer: Timer) -> None:
         due = timer.next_runs()
@@ -316,10 +283,13 @@ class Service:
     def _entry(self, name: str) -> ScheduleEntry | None:
         return next((entry for entry in self._schedule.entries if entry.name == name), None)
 
-    def _after_run(self, entry: ScheduleEntry) -> None:
+    def _after_run(self, ran: ScheduleEntry) -> None:
         """Leave an entry that keeps failing alone for longer; end that once a run by hand is ok."""
-        record = self._book.snapshot().get(entry.name)
-        if self._timer is None or record is None or not isinstance(entry.trigger, Every):
+        entry = self._entry(ran.name)  # a reload may have changed it meanwhile, or taken it away
+        record = self._book.snapshot().get(ran.name)
+        if self._timer is None or entry is None or record is None:
+            return
+        if not isinstance(entry.trigger, Every):
             return
         due = due_time(entry, record, self._schedule.timezone, self._clock())
         armed = self._timer.next_runs().get(entry.name, 0.0)

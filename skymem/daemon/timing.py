@@ -202,14 +202,23 @@ class Timer:
 
         setattr(self._scheduler, "_process_jobs", noted)  # noqa: B010
 
-    def add(self, entry: ScheduleEntry, run: Callable[[], object], at: float) -> None:
+    def add(
+        self,
+        entry: ScheduleEntry,
+        run: Callable[[], object],
+        at: float,
+        *,
+        owed: float | None = None,
+    ) -> None:
         """Call `run` at `at` and from then on by the entry's trigger.
 
         An entry of that name is replaced; a run of it in hand goes on, and is not run beside.
+        `owed` is when the first run was due, if it is late.
         """
         with self._between_passes() as open_:
             if open_:
                 turn = self._turns[entry.name] = Turn(entry, run, self._timezone, self._read)
+                turn.owed = owed
                 self._place(turn, at)
 
     def arm(self, name: str, at: float) -> None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from skymem.errors import DiskError
+
 RULES_FILE = "retention_rules.yaml"
 SCHEDULE_FILE = "schedule.yaml"
 
@@ -50,6 +52,15 @@ class HomePaths:
     """The files of a home."""
 
     root: Path
+
+    def must_be_there(self) -> None:
+        """Refuse to make a home anew where it was, by writing into it.
+
+        Raises:
+            DiskError: it was moved or removed since it was opened.
+        """
+        if not self.root.is_dir():
+            raise DiskError(str(self.root), "the home is not there any more")
 
     @property
     def rules(self) -> Path:

@@ -42,6 +42,7 @@ class StatusFiles:
         Raises:
             DiskError: the status directory can't be written; the job's result stands all the same.
         """
+        self._paths.must_be_there()
         self._files.make_directory(self.jobs)
         self._files.make_directory(self._paths.run)
         with held(self._paths.run / "status.lock", "status", deadline_seconds=LOCK_SECONDS):

@@ -45,6 +45,9 @@ match behaviour:
         os.kill(os.getpid(), signal.SIGKILL)
     case "sleep":
         time.sleep(float(argument))
+    case "late":
+        time.sleep(float(argument))
+        sys.exit(3)
     case "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         grandchild = subprocess.Popen(["sleep", "60"])

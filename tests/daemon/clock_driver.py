@@ -15,7 +15,8 @@ from typing import Any
 import apscheduler.schedulers.base
 
 from skymem.daemon.clocks import Reading
-from skymem.daemon.service import Setting, serve
+from skymem.daemon.service import serve
+from skymem.daemon.setting import Setting
 from skymem.model.schedule import Cron, Daily, Every, Schedule, ScheduleEntry, Trigger
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths

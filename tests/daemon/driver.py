@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from skymem.daemon.service import Setting, exit_code_of, serve, serve_once
+from skymem.daemon.service import exit_code_of, serve, serve_once
+from skymem.daemon.setting import Setting
 from skymem.daemon.timing import Timer
 from skymem.errors import ConfigurationError, SkymemError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry

@@ -2,10 +2,13 @@
 
 import itertools
 import json
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from skymem.daemon.ask import ask_daemon
 from skymem.daemon.pauses import Pauses
@@ -66,4 +69,38 @@ def test_a_run_by_hand_that_goes_well_ends_the_wait(home: Path, daemon: Any) -> 
     paths = HomePaths(home)
     ask_daemon(paths, Files(), "told", stop=never_stopped, tell=lambda _text: None)
     up.wait_for(lambda: up.heartbeat()["next_runs"]["told"] < time.time() + 601)
+    up.stop()
+
+
+@pytest.mark.parametrize("flags", [[], ["--no-catch-up"]])
+def test_what_came_due_while_paused_and_down_is_neither_caught_up_nor_missed(
+    home: Path, daemon: Any, remember_runs: Callable[..., None], flags: list[str]
+) -> None:
+    remember_runs(told=1e5)
+    Pauses(HomePaths(home), Files()).pause(["told"], time.time())
+    up = daemon({"name": "told"}, flags=flags)
+    up.wait_for(lambda: up.record("told").get("skipped_paused"))
+    assert up.stop()[0] == 0
+    record = up.record("told")
+    assert (record["caught_up"], record["missed"], record["skipped_paused"]) == (0, 0, 1)
+    assert not up.noted("start")
+
+
+def test_an_entry_that_was_changed_while_it_failed_is_tried_again_as_it_now_says(
+    home: Path, daemon: Any
+) -> None:
+    now = time.time()
+    record = {"first_seen": now, "last_start": now - 1e6, "consecutive_failures": 4}
+    (home / "state").mkdir()
+    (home / "state/runs.json").write_text(json.dumps({"entries": {"late_1": record}}))
+    up = daemon({"name": "late_1", "seconds": 86_400})
+    up.wait_for(lambda: up.noted("start"))
+    (home / "schedule.json").write_text(json.dumps([{"name": "late_1", "seconds": 60}]))
+    up.signal(signal.SIGHUP)
+    up.wait_for(lambda: up.record("late_1").get("consecutive_failures") == 5)
+    beat = up.wait_for(lambda: not up.heartbeat()["running"] and up.heartbeat())
+    due = 60 * 2**4
+    up.wait_for(lambda: up.heartbeat()["next_runs"]["late_1"] < time.time() + due + 1)
+    start = up.record("late_1")["last_start"]
+    assert up.heartbeat()["next_runs"]["late_1"] - start == pytest.approx(due, abs=2), beat
     up.stop()

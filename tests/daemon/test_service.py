@@ -251,3 +251,16 @@ def test_a_daemon_whose_home_or_lock_is_gone_ends_and_makes_nothing_anew(
     assert code == 10
     assert "the home was moved or its lock removed" in log
     assert home.exists() is not moved
+
+
+def test_a_run_in_hand_makes_no_home_anew_where_it_was(
+    daemon: Any, home: Path, remember_runs: Callable[..., None]
+) -> None:
+    remember_runs(sleep_2=1e6)
+    up = daemon({"name": "sleep_2"})
+    up.wait_for(lambda: up.noted("start"))
+    home.rename(home.with_name("somewhere"))
+    code, log = up.end(seconds=15)
+    assert code == 10
+    assert 'event="run ended" name=sleep_2 ok=false' in log
+    assert not home.exists()
