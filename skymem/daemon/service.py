@@ -137,6 +137,12 @@ class Service:
         timer.start()
         self._notifier.ready(self._words())
         code = self._watch(timer)
+        with self._stop.hard_end(lambda: self._journal.error("daemon hangs and is ended")):
+            self._wind_up(timer)
+        self._journal.info("daemon stopped", exit_code=code)
+        return code
+
+    def _wind_up(self, timer: Timer) -> None:
         self._notifier.stopping()
         timer.halt()
         self._journal.info("daemon stopping", on=self._stop.name)
@@ -148,8 +154,6 @@ class Service:
         self._triggers.close()
         self._engine.say_goodbye()
         self._beat("stopped")
-        self._journal.info("daemon stopped", exit_code=code)
-        return code
 
     def _make_timer(self, *, catch_up: bool) -> Timer:
         enabled = [entry for entry in self._schedule.entries if entry.enabled]

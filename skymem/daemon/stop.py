@@ -13,12 +13,21 @@ import math
 import os
 import select
 import signal
+import threading
 import time
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
 GRACE_SECONDS: Final = 60.0
 """How long a run in hand may go on after the first signal; systemd's own limit is 90 s."""
+
+HARD_END_SECONDS: Final = 25.0
+"""How long after its children were told to end the daemon may take for its own end. A thread that
+hangs (a dead disk, a scheduler that waits for itself) must not keep it until systemd kills all."""
+
+HARD_END: Final = 1
+HARD_LOOK_SECONDS: Final = 0.5
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 
@@ -30,7 +39,9 @@ class Stop:
     are plain attributes, written by one assignment: a handler must not touch a lock.
     """
 
-    def __init__(self, *, grace_seconds: float = GRACE_SECONDS) -> None:
+    def __init__(
+        self, *, grace_seconds: float = GRACE_SECONDS, hard_seconds: float = HARD_END_SECONDS
+    ) -> None:
         self.name = ""
         """What asked to stop, "" while nothing did."""
 
@@ -39,6 +50,7 @@ class Stop:
 
         self._hung_up = self._had_terminal = False
         self._grace_seconds = grace_seconds
+        self._hard_seconds = hard_seconds
         self._read_end = self._write_end = -1
         self._previous: dict[signal.Signals, Any] = {}
         self._previous_mask: set[int] = set()
@@ -70,6 +82,25 @@ class Stop:
         now = time.monotonic()
         self.terminate_at = now if self.name else now + self._grace_seconds
         self.name = self.name or name
+
+    @contextlib.contextmanager
+    def hard_end(self, last_words: Callable[[], object]) -> Iterator[None]:
+        """End the process with 1 where the block, the daemon's last steps, does not in time."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(HARD_LOOK_SECONDS):
+                if time.monotonic() >= self.terminate_at + self._hard_seconds:
+                    # On a thread of their own: what hangs may be whoever reads them.
+                    threading.Thread(target=last_words, daemon=True).start()
+                    time.sleep(HARD_LOOK_SECONDS)
+                    os._exit(HARD_END)
+
+        threading.Thread(target=watch, name="hard end", daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
 
     def asked(self) -> bool:
         """Whether anything asked to stop."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from skymem.daemon.service import exit_code_of, serve, serve_once
 from skymem.daemon.setting import Setting
+from skymem.daemon.stop import Stop
 from skymem.daemon.timing import Timer
 from skymem.errors import ConfigurationError, SkymemError
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
@@ -70,6 +71,7 @@ def main(verb: str, home: str, schedule: str, *flags: str) -> int:
         first_run_seconds=1.0,
         reread=lambda: reread(home, "UTC"),
         environment=os.environ,
+        stop=Stop(grace_seconds=0.5, hard_seconds=1) if "--short-grace" in flags else Stop(),
     )
     if "--hang-scheduler" in flags:
         threading.Thread(target=hang_the_scheduler, args=[home], daemon=True).start()

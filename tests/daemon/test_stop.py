@@ -93,3 +93,13 @@ def test_a_terminal_that_closes_ends_the_daemon_as_sigterm_does(home: Path) -> N
 
     assert os.waitstatus_to_exitcode(status) == 0
     assert json.loads(heartbeat.read_text())["state"] == "stopped"
+
+
+def test_a_daemon_that_hangs_ends_all_the_same(daemon: Any, home: Path) -> None:
+    up = daemon({"name": "told"}, flags=["--hang-scheduler", "--short-grace"])
+    up.started()
+    (home / "hang").touch()
+    time.sleep(0.5)
+    code, log = up.stop()
+    assert code == 1
+    assert "daemon hangs and is ended" in log

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skymem.daemon.child import GIVE_UP_SECONDS, KILL_AFTER_SECONDS
-from skymem.daemon.stop import GRACE_SECONDS
+from skymem.daemon.stop import GRACE_SECONDS, HARD_END_SECONDS
 from skymem.errors import ConfigurationError
 from tests.systemd.units import (
     ROOT,
@@ -78,6 +78,7 @@ def test_a_configuration_that_is_not_usable_does_not_loop(unit: Path) -> None:
 def test_the_daemon_has_the_time_to_stop_that_it_takes(unit: Path) -> None:
     takes = GRACE_SECONDS + KILL_AFTER_SECONDS + GIVE_UP_SECONDS
     assert seconds(unit, "TimeoutStopSec") >= takes + 20
+    assert seconds(unit, "TimeoutStopSec") > GRACE_SECONDS + HARD_END_SECONDS
 
 
 @BOTH
