@@ -31,6 +31,7 @@ for number in range(int(sys.argv[3])):
 
 @pytest.fixture
 def home(tmp_path: Path) -> HomePaths:
+    (tmp_path / "home").mkdir()
     return HomePaths(tmp_path / "home")
 
 
@@ -141,7 +142,6 @@ def test_a_history_cut_short_by_a_power_cut_is_still_read(files: StatusFiles) ->
 
 
 def test_a_status_directory_in_the_way_is_a_disk_error(home: HomePaths) -> None:
-    home.root.mkdir()
     home.status.write_bytes(b"")
     with pytest.raises(DiskError, match="status"):
         StatusFiles(home, Files()).write_action("promote", {}, 1)
@@ -160,3 +160,10 @@ def test_the_heartbeat_is_a_file_of_its_own(files: StatusFiles) -> None:
     files.write_heartbeat({"pid": 1})
     assert files.read_heartbeat() == {"pid": 1}
     assert files.read_last_action() is None
+
+
+def test_a_home_that_is_gone_is_not_made_anew(home: HomePaths, files: StatusFiles) -> None:
+    home.root.rmdir()
+    with pytest.raises(DiskError, match="the home is not there any more"):
+        files.write_action("promote", {}, 1.0)
+    assert not home.root.exists()
