@@ -1,4 +1,4 @@
-"""Every measurement, one after the other: python -m benchmarks."""
+"""Every measurement, one after the other: python -m benchmarks. The soak stands by itself."""
 
 from benchmarks import daemon, idle_run, indexing, promote, recall, remember, status
 
