@@ -96,7 +96,8 @@ class Keeper:
         assert self._process is not None
         code = self._process.poll()
         if code is not None:
-            self.wrong.append(f"the daemon ended by itself, with {code}")
+            said = self.log.read_text(errors="replace").splitlines()[-1:]
+            self.wrong.append(f"the daemon ended by itself, with {code}: {''.join(said)[:300]}")
             self.start()
             return
         now = time.monotonic()
