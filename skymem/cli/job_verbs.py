@@ -57,14 +57,9 @@ def trigger(
     Example: skymem trigger memory_rotate_check
     """
     from skymem.daemon.ask import ask_daemon
-    from skymem.errors import UsageError
-    from skymem.model.schedule import BUILT_JOBS
 
     spoken = globals_of(context)
     home = spoken.open()
-    job = scheduled or _job_of(home.paths, name)
-    if job not in BUILT_JOBS or job == "heartbeat":
-        raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
     if not (scheduled or dry_run or plan or spoken.agent):
         stop_flag.listen()
         tell = render.complain if sys.stderr.isatty() else lambda _text: None
@@ -72,6 +67,8 @@ def trigger(
         if answer is not None:
             _tell(answer.detail, (), as_json=as_json)
             raise typer.Exit(answer.exit_code)
+    # Not before: the daemon goes by the schedule it has, whatever somebody is making of the file.
+    job = scheduled or _job_of(home.paths, name)
     as_json = as_json or bool(scheduled)  # the daemon reads the result from stdout
     _run(spoken, job, action=name, dry_run=dry_run, plan=plan, as_json=as_json)
 
@@ -80,11 +77,15 @@ def _job_of(paths: "HomePaths", name: str) -> str:
     """What an entry of the schedule runs."""
     from skymem.config.schedule_file import read_schedule
     from skymem.errors import UsageError
+    from skymem.model.schedule import BUILT_JOBS
 
     entries = {entry.name: entry for entry in read_schedule(paths.schedule).entries}
     if name not in entries:
         raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
-    return entries[name].job
+    job = entries[name].job
+    if job not in BUILT_JOBS or job == "heartbeat":
+        raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
+    return job
 
 
 def apply(

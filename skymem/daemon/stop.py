@@ -127,8 +127,8 @@ class Stop:
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGUSR1:
             return  # it only wakes the main thread: somebody asks for something (`daemon.ask`)
-        if number == signal.SIGHUP and not self.name:
-            self._hung_up = True
+        if number == signal.SIGHUP:
+            self._hung_up = True  # once we are stopping nobody looks: it is not a second signal
         else:
             self.begin(signal.Signals(number).name)
 

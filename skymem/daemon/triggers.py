@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import BusyError, SkymemError
-from skymem.model.schedule import ScheduleEntry
+from skymem.model.schedule import BUILT_JOBS, ScheduleEntry
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.status import read_json
@@ -41,6 +41,8 @@ UNTOLD: Final = ".untold"
 
 REQUEST_BYTES_MAX: Final = 4096
 """A request names one entry; what is longer is none."""
+
+HEARTBEAT: Final = "heartbeat"
 
 RUNS_MAX: Final = 16
 """Entries run by hand at the same time; more wait for the next look."""
@@ -155,10 +157,9 @@ class Triggers:
             entry = self._find(request.name)
             if stopping:
                 self.answer(request, Answer(BUSY, reason="the daemon, which is stopping"))
-            elif entry is None:
-                reason = f"the daemon that runs knows no entry {request.name!r}; reload it"
+            elif reason := _why_not(entry, request.name):
                 self.answer(request, Answer(REFUSED, reason=reason))
-            else:
+            elif entry is not None:
                 self._start(request, entry, changed)
 
     def close(self) -> None:
@@ -318,3 +319,12 @@ def _opened(path: Path) -> Iterator[int | None]:
         yield fd
     finally:
         os.close(fd)
+
+
+def _why_not(entry: ScheduleEntry | None, name: str) -> str:
+    """Why an entry can't be run by hand; "" where it can."""
+    if entry is None:
+        return f"the daemon that runs knows no entry {name!r}; reload it"
+    if entry.job == HEARTBEAT or entry.job not in BUILT_JOBS:
+        return f"{entry.job!r} can't be triggered: it belongs to the daemon, or is yet to come"
+    return ""
