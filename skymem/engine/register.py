@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from skymem.engine.items import collection_code
 from skymem.engine.room import open_kept
 from skymem.engine.vectors import Piece
 from skymem.errors import DiskError
@@ -42,6 +43,8 @@ _FULL: Final = {
     sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
 }  # fmt: skip
 """What the disk does, not the file's content: nothing is thrown away for it."""
+
+LONG_TERM: Final = collection_code("memory")
 
 
 class RegisterDamageError(Exception):
@@ -253,7 +256,18 @@ class Register:
         return [str(found) for (found,) in self.ask(query, (collection, after, limit))]
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Register memories in the place of those of the same id, within a transaction."""
+        """Register memories in the place of those of the same id, within a transaction.
+
+        What long-term has stays there: whoever read it in short-term, before it was promoted, may
+        be slow to hand it over.
+        """
+        recent = [entry.id for entry in entries if entry.collection != LONG_TERM]
+        promoted = self.known(LONG_TERM, recent)
+        entries = [
+            entry
+            for entry in entries
+            if entry.collection == LONG_TERM or promoted.get(entry.id) != entry.digest
+        ]
         self.remove([entry.id for entry in entries])
         for entry in entries:
             added = self._database.execute(

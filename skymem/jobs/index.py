@@ -2,7 +2,8 @@
 
 The catalog says where each memory lies and how far the index has come; the engine says which it
 has, embeds the rest and answers once they are durable. No lock is held meanwhile: the engine's
-writes are upserts by id, so two runs at once do the same work twice and nothing wrong.
+writes are upserts by id, and what long-term has stays there, so two runs at once do the same work
+twice and nothing wrong.
 """
 
 import os

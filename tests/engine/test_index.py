@@ -249,3 +249,15 @@ def test_in_a_shared_home_the_group_may_read_and_replace_it_all(bench: Bench) ->
     assert [path for path in inside if path.is_dir() and path.stat().st_mode & 0o777 != 0o770] == []
     assert [path for path in inside if path.stat().st_mode & 0o007] == []
     assert [path for path in inside if not path.stat().st_mode & 0o040] == []
+
+
+def test_what_was_promoted_meanwhile_stays_in_long_term(bench: Bench) -> None:
+    """A slow run read it in short-term before it was promoted, and hands it over after."""
+    bench.index.put("sky", "memory", [Item("a", "d1", "the ferry leaves at nine")])
+    told = bench.index.put("sky", "recent", [Item("a", "d1", "the ferry leaves at nine")])
+    assert told["done"] == ["a"]
+    assert bench.index.ids("sky", "memory", "", 10)["ids"] == ["a"]
+    assert bench.index.ids("sky", "recent", "", 10)["ids"] == []
+
+    bench.index.put("sky", "recent", [Item("a", "d2", "another memory of that name")])
+    assert bench.index.ids("sky", "recent", "", 10)["ids"] == ["a"]
