@@ -72,6 +72,8 @@ def due_time(entry: ScheduleEntry, record: RunRecord, timezone: str, now: float)
     floor = max(base, min(now, waived or base))
     if isinstance(trigger, Every):
         seconds = backoff_seconds(record.consecutive_failures, trigger.seconds)
+        if waived is not None and waived > now:  # said by a clock that was set back since
+            floor = base
         return base + seconds * (math.floor((floor - base) / seconds) + 1)
     if not keeps_pace(trigger):
         reached = max(record.last_start or 0.0, waived or 0.0)

@@ -280,3 +280,14 @@ def test_a_run_that_ends_with_the_timer_may_still_put_its_entry_off() -> None:
     closing.start()
     closing.join(5)
     assert (closing.is_alive(), ended.is_set()) == (False, True)
+
+
+def test_a_run_left_out_by_a_clock_that_was_ahead_puts_nothing_off() -> None:
+    hour, start = 3600.0, 1_800_000_000.0
+    entry = ScheduleEntry("index", "index", Every(hour))
+    record = RunRecord(
+        start, last_start=start + 24 * hour, waived_until=start + 25 * hour, counted_from=start
+    )
+
+    assert due_time(entry, record, "UTC", start + 10.5 * hour) == start + hour
+    assert due_time(entry, record, "UTC", start + 25.5 * hour) == start + 26 * hour
