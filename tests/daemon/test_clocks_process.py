@@ -100,10 +100,11 @@ def test_set_back_intervals_go_on_as_if_nothing_was(clocked: Any, home: Path) ->
     up.wait_for(lambda: up.heartbeat()["clock"]["changes"] == 1)
     assert up.heartbeat()["next_runs"]["told_ten"] == pytest.approx(due - HOUR, abs=0.1)
     assert longest_silence(up, 6) < STALL_SECONDS_MAX
+    up.wait_for(lambda: len(starts(up, "told_second")) >= 7, seconds=40)
+    up.wait_for(lambda: len(starts(up, "told_4")) >= 2, seconds=40)
     for name, pace in (("told_second", 1), ("told_4", 4)):
         times = starts(up, name)
-        assert max(b - a for a, b in pairwise(times)) < pace + 3, name
-    assert len(starts(up, "told_second")) >= 7
+        assert max(b - a for a, b in pairwise(times)) < pace + 10, name  # an hour is far away
     assert starts(up, "told_ten") == []
     assert up.heartbeat()["clock"]["last_change"]["kind"] == "back"
     up.process.kill()

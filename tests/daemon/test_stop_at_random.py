@@ -42,6 +42,11 @@ def listens(process: subprocess.Popen[str]) -> bool:
     return any(mask >> (signal.SIGTERM - 1) & 1 for mask in masks)
 
 
+def succeeded(home: Path) -> bool:
+    record = read(home / "state/runs.json")["entries"]["memory_rotate_check"]
+    return record.get("last_success") is not None
+
+
 def stop_again_and_again(home: Path, seed: int) -> list[str]:
     """Start and stop a daemon many times; returns what was wrong with an end."""
     chance, wrong = random.Random(seed), []
@@ -56,6 +61,10 @@ def stop_again_and_again(home: Path, seed: int) -> list[str]:
         while not listens(daemon):
             time.sleep(0.002)
         time.sleep(max(0.0, wait - (time.monotonic() - started)))
+        if number == STOPS // LANES - 1:  # however busy the machine is, one has had a run in hand
+            signals = [signal.SIGTERM]
+            while not succeeded(home) and time.monotonic() < started + 30:
+                time.sleep(0.02)
         for each in signals:
             daemon.send_signal(each)
             time.sleep(chance.uniform(0.0, 0.1))
@@ -104,5 +113,5 @@ def test_sigterm_at_random_moments_leaves_no_traceback_and_no_loss(homes: list[P
         assert sorted(kept) == sorted(f"m{number}" for number in range(20))
     records = [read(home / "state/runs.json")["entries"]["memory_rotate_check"] for home in homes]
     assert [record.get("consecutive_failures", 0) for record in records] == [0] * LANES
-    assert any(record.get("last_success") for record in records), "a run was in hand"
-    assert any((home / "memory/sky/long_term.jsonl").exists() for home in homes)
+    assert all(record.get("last_success") for record in records)
+    assert all((home / "memory/sky/long_term.jsonl").exists() for home in homes)
