@@ -72,7 +72,9 @@ class Stop:
     ) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._previous_mask)
         for number, handler in self._previous.items():
-            signal.signal(number, handler)
+            # Asked to stop, the process ends now, and one more signal must not change what with:
+            # the mask holds for this thread, and another that is still there would take it (F8).
+            signal.signal(number, signal.SIG_IGN if self.name else handler)
         signal.set_wakeup_fd(self._previous_wakeup)
         os.close(self._read_end)
         os.close(self._write_end)
