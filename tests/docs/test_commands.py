@@ -67,10 +67,28 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def run(home: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """One line as a shell runs it; what is live is ended with Ctrl-C after a while."""
-    if "--follow" in line:
-        line = f"timeout --signal=INT --preserve-status 2 {line}"
-    return tell(home, ["bash", "-c", line])
+    """One line as a shell runs it; what is live is ended with Ctrl-C once it is at work."""
+    return watch(home, line) if "--follow" in line else tell(home, ["bash", "-c", line])
+
+
+def watch(home: Path, line: str) -> subprocess.CompletedProcess[str]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        ["bash", "-c", f"exec {line}"], cwd=home, stdout=pipe, stderr=pipe, text=True,
+        env=environment(home),
+    ) as process:  # fmt: skip
+        until = time.monotonic() + 60
+        while not handles(process.pid, signal.SIGTERM) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        said, complaints = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(line, process.returncode, said, complaints)
+
+
+def handles(pid: int, number: signal.Signals) -> bool:
+    """Whether the process has a handler of its own for it: Python's are only for Ctrl-C."""
+    caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return bool(caught and int(caught[1], 16) >> (number - 1) & 1)
 
 
 def tell(home: Path, command: list[str]) -> subprocess.CompletedProcess[str]:

@@ -185,7 +185,7 @@ def test_an_engine_of_an_older_release_is_replaced(home: EngineHome) -> None:
 
     assert first != second
     assert home.lines("closed.txt") == [str(first)]
-    assert home.status()["version"] == "0.1.0"
+    wait_until(lambda: home.status()["version"] == "0.1.0", "the new one has told its state")
 
 
 def test_a_process_of_an_older_release_does_not_replace_a_newer_engine(home: EngineHome) -> None:
