@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from skymem.model.memory import Memory
 
-Action = Literal["promote", "archive", "repeat", "quarantine"]
+Action = Literal["promote", "archive", "repeat", "quarantine", "trash"]
 
 
 class Reason(NamedTuple):
@@ -30,16 +30,53 @@ class Reason(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What happens to the line at `start` to `end` of short-term, and why."""
+    """What happens to the line at `start` to `end` of a file, and why."""
 
     action: Action
     id: str
     line: int
-    """Its place among the readable lines of short-term, from 0; -1 for damage."""
+    """Its place among the readable lines of short-term, from 0; -1 for damage and elsewhere."""
 
     start: int
     end: int
     reason: Reason
+    file: str = ""
+    """Where the line stands: "" is short-term, else long-term or an archive by its name."""
+
+
+class Stored(NamedTuple):
+    """A memory of long-term or an archive, as far as the catalog knows it."""
+
+    id: str
+    tier: str
+    file: str
+    start: int
+    end: int
+    time_us: int | None
+    expires_us: int | None
+    importance: float
+    """What its writer says, else what its kind is worth."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A new memory that a job makes of others, written to long-term before they move."""
+
+    what: str
+    """`profile`, `project`, `merge` or `correction`."""
+
+    id: str
+    line: bytes
+    """As it is to stand there, with its newline."""
+
+    evidence: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+
+    def basis(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """What it is made of: by this two plans are compared, since its text has a time."""
+        return self.what, tuple(sorted(self.evidence)), tuple(sorted(self.supersedes))
 
 
 class Inputs(NamedTuple):
@@ -76,6 +113,13 @@ class Plan:
     unfinished: bool = False
     """There was more to decide than one round takes; the job goes round again."""
 
+    additions: list[Addition] = field(default_factory=list)
+    withheld: dict[str, int] = field(default_factory=dict)
+    """Statements that a check kept out of a summary, by what was wrong (row X7)."""
+
+    judged: dict[str, int] = field(default_factory=dict)
+    """Of what is removed, how many by judgement, by tier: what the loss budget counts (row X4)."""
+
     def count(self, action: Action) -> int:
         """How many decisions are of this kind."""
         return sum(1 for decision in self.decisions if decision.action == action)
@@ -90,7 +134,11 @@ class Plan:
         return {
             "job": self.job,
             "agent": self.agent,
-            "decisions": [[*decision[:5], list(decision.reason)] for decision in self.decisions],
+            "decisions": [_decision_json(decision) for decision in self.decisions],
+            "additions": [
+                [one.what, one.id, list(one.evidence), list(one.supersedes)]
+                for one in self.additions
+            ],
             "kept": self.kept,
             "lines": self.lines,
             "threshold": self.threshold,
@@ -106,8 +154,12 @@ class Plan:
             KeyError, TypeError, ValueError: it is no plan.
         """
         decisions = [
-            Decision(action, name, int(line), int(start), int(end), Reason(*reason))
-            for action, name, line, start, end, reason in value["decisions"]
+            Decision(action, name, int(line), int(start), int(end), Reason(*reason), *file)
+            for action, name, line, start, end, reason, *file in value["decisions"]
+        ]
+        additions = [
+            Addition(str(what), str(name), b"", tuple(evidence), tuple(supersedes))
+            for what, name, evidence, supersedes in value.get("additions", ())
         ]
         return cls(
             job=str(value["job"]),
@@ -118,7 +170,13 @@ class Plan:
             threshold=value["threshold"],
             inputs=Inputs(*value["inputs"]) if value["inputs"] else None,
             unfinished=bool(value["unfinished"]),
+            additions=additions,
         )
+
+
+def _decision_json(decision: Decision) -> list[Any]:
+    place = [decision.file] if decision.file else []
+    return [*decision[:5], list(decision.reason), *place]
 
 
 class Damage(NamedTuple):
@@ -132,7 +190,7 @@ class Damage(NamedTuple):
 class Entry:
     """A readable line of short-term, as a policy sees it."""
 
-    __slots__ = ("digest", "elsewhere", "end", "id", "line", "memory", "start")
+    __slots__ = ("digest", "elsewhere", "end", "id", "line", "memory", "pinned", "start")
 
     def __init__(self, start: int, end: int, memory: Memory, digest: bytes) -> None:
         self.start = start
@@ -143,3 +201,6 @@ class Entry:
         self.line = -1
         self.elsewhere = ""
         """The tier that has this very memory already; "" when none has."""
+
+        self.pinned = False
+        """Whether every job leaves it where it is."""
