@@ -21,6 +21,7 @@ from skymem.model.plan import Action, Damage, Decision, Plan
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM, LineDamage
 from skymem.stores.catalog import Catalog
+from skymem.stores.edits import Edit
 from skymem.stores.ledger import in_batches
 from skymem.stores.shelf import Reading, Shelf
 from skymem.stores.swap import ShortTermChangedError
@@ -130,8 +131,8 @@ def _move(
     chosen = [decision for decision in plan.decisions if decision.action == moving]
     if chosen:
         store(_taken(reading, reading.fd, chosen, shelf))
-    gone = [(decision.start, decision.end) for decision in plan.decisions]
-    shelf.swap.without(reading.fd, plan.inputs, gone, run, now)
+    gone = [Edit(decision.start, decision.end) for decision in plan.decisions]
+    shelf.swap.edit(reading.fd, plan.inputs, gone, run, now)
 
 
 def _taken(

@@ -1,4 +1,4 @@
-"""The catalog: where each memory of long-term and archive lives, in SQLite; always derived.
+"""The catalog: where each memory of long-term, archive and trash lives, in SQLite; always derived.
 
 It is caught up from where it stopped reading, so that a run costs what is new and not what is
 stored; a file that was not just appended to is read again, and a catalog that can't be read is made
@@ -12,48 +12,32 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
+from skymem.stores.catalog_file import catalog_path, connect, connect_in_memory, set_aside
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
+from skymem.stores.trash import trash_entries
 
-SCHEMA_VERSION: Final = 2
 LOOKUP_IDS: Final = 500
 TAIL_BYTES: Final = 4096
 BUSY_MS: Final = 30_000
-
-_SCHEMA: Final = """
-CREATE TABLE files (
-    file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
-    mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, oldest_us INTEGER,
-    epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (agent, name));
-CREATE TABLE memories (
-    agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER, time_us INTEGER,
-    PRIMARY KEY (agent, id)) WITHOUT ROWID;
-CREATE INDEX memories_by_place ON memories (file, start);
-CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
-CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
-CREATE TABLE known (agent TEXT PRIMARY KEY, digests BLOB, named TEXT);
-CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB);
-"""
-
-_FROM_VERSION_1: Final = """
-ALTER TABLE files ADD COLUMN epoch TEXT NOT NULL DEFAULT '';
-ALTER TABLE files ADD COLUMN indexed_to INTEGER NOT NULL DEFAULT 0;
-DROP INDEX memories_of_file;
-CREATE INDEX memories_by_place ON memories (file, start);
-CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB)
-"""
 
 # The braces take question marks only.
 _FIND: Final = """
 SELECT id, tier, digest, name, start, end FROM memories JOIN files USING (file)
 WHERE memories.agent = ? AND id IN ({})
 """
+
+
+_ROW: Final = ",".join("?" * 12)
+
+Link: TypeAlias = tuple[str, str, str]
+"""What is referred to, how (`supersedes` or `evidence`), and by which memory."""
 
 
 class Found(NamedTuple):
@@ -92,17 +76,17 @@ class Catalog:
         files.make_directory(paths.state)
         path = catalog_path(paths)
         try:
-            return cls(_connect(path, busy_ms), path)
+            return cls(connect(path, busy_ms), path)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
             set_aside(path)
-            return cls(_connect(path, busy_ms), path)
+            return cls(connect(path, busy_ms), path)
 
     @classmethod
     def in_memory(cls) -> "Catalog":
         """Make one for this process only: it starts empty and reads every tier once."""
-        return cls(_prepared(sqlite3.connect(":memory:", isolation_level=None)))
+        return cls(connect_in_memory())
 
     @property
     def database(self) -> sqlite3.Connection:
@@ -120,7 +104,7 @@ class Catalog:
         if damaged and self._path is not None:
             set_aside(self._path)
         self._path = None
-        self._database = _prepared(sqlite3.connect(":memory:", isolation_level=None))
+        self._database = connect_in_memory()
 
     def close(self) -> None:
         """Let the file go."""
@@ -147,7 +131,7 @@ class Catalog:
                 (agent.name,),
             )
         }
-        on_disk = dict(tier_files(agent))
+        on_disk = {**dict(tier_files(agent)), **dict(trash_files(agent))}
         if all(_unchanged(path, rows.get(name)) for name, path in on_disk.items()) and (
             rows.keys() <= on_disk.keys()
         ):
@@ -155,22 +139,31 @@ class Catalog:
         with self._writing():
             if not all(_still_there(on_disk.get(name), row) for name, row in rows.items()):
                 # Files can share ids, and an id is kept once: all of them are read again.
-                self._database.execute("DELETE FROM memories WHERE agent = ?", (agent.name,))
-                self._database.execute("DELETE FROM files WHERE agent = ?", (agent.name,))
+                for table in ("memories", "links", "files"):
+                    self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
                 rows = {}
             for name, path in on_disk.items():
                 if not _unchanged(path, rows.get(name)):
-                    self._read(agent.name, path, rows.get(name))
+                    self._read(agent.name, name, path, rows.get(name))
 
-    def _read(self, agent: str, path: Path, row: list[Any] | None) -> None:
+    def _read(self, agent: str, name: str, path: Path, row: list[Any] | None) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             status = os.fstat(fd)
             start = row[2] if row is not None else 0
-            tier = "long" if path.name == "long_term.jsonl" else "archive"
-            file = self._file(agent, tier, path.name)
+            tier = tier_of(name)
+            file = self._file(agent, tier, name)
             stop = last_newline_end(fd, status.st_size)
-            self._insert(agent, file, read_entries(fd, start, stop, TIER_LINE_BYTES_MAX))
+            if tier == "trash":
+                self._insert(agent, file, trash_entries(fd, start, stop), links=None)
+            else:
+                links: list[Link] = []
+                entries = read_entries(fd, start, stop, TIER_LINE_BYTES_MAX)
+                self._insert(agent, file, entries, links=links)
+                self._database.executemany(
+                    "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?)",
+                    ((agent, *link, file) for link in links),
+                )
             self._database.execute(
                 "UPDATE files SET inode = ?, read_to = ?, mtime_ns = ?, tail = ? WHERE file = ?",
                 (status.st_ino, stop, status.st_mtime_ns, _tail(fd, stop), file),
@@ -186,7 +179,15 @@ class Catalog:
         query = "SELECT file FROM files WHERE agent = ? AND name = ?"
         return int(self._database.execute(query, (agent, name)).fetchone()[0])
 
-    def _insert(self, agent: str, file: int, entries: Iterable[Entry | Damage]) -> None:
+    def _insert(
+        self,
+        agent: str,
+        file: int,
+        entries: Iterable[Entry | Damage],
+        *,
+        links: list[Link] | None,
+    ) -> None:
+        """Take in entries; what they refer to goes to `links`, where that is wanted."""
         damaged = 0
         oldest: int | None = None
         before = self._database.total_changes
@@ -197,15 +198,19 @@ class Catalog:
                 if isinstance(entry, Damage):
                     damaged += 1
                     continue
-                name = entry.memory.source_id or entry.digest.hex()
-                time_us = entry.memory.time_us
+                memory = entry.memory
+                name = entry.id or memory.source_id or entry.digest.hex()
+                time_us = memory.time_us
                 if time_us is not None and (oldest is None or time_us < oldest):
                     oldest = time_us
+                if links is not None:
+                    links.extend(links_of(name, memory))
                 place = (file, entry.start, entry.end, time_us)
-                yield (agent, name, entry.digest, *place)
+                yield (agent, name, entry.digest, *place, *_aspects(memory))
 
         self._database.executemany(
-            "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?)", rows()
+            f"INSERT OR IGNORE INTO memories VALUES ({_ROW})",
+            rows(),  # noqa: S608  (a constant)
         )
         added = self._database.total_changes - before
         self._database.execute(
@@ -293,51 +298,6 @@ class Catalog:
             )
 
 
-def catalog_path(paths: HomePaths) -> Path:
-    """Where the catalog of a home lies."""
-    return paths.state / "catalog.db"
-
-
-def set_aside(path: Path) -> None:
-    """Move an unreadable catalog away; the next catch-up makes it anew from the lines."""
-    for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(part, part.with_name(part.name + ".unreadable"))
-
-
-def _connect(path: Path, busy_ms: int) -> sqlite3.Connection:
-    if not path.exists():  # 0600 from the start, whatever the umask (promise 9)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    return _prepared(sqlite3.connect(path, timeout=busy_ms / 1000, isolation_level=None))
-
-
-def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, 1, SCHEMA_VERSION):
-            raise sqlite3.DatabaseError("made by another version")
-        if version != SCHEMA_VERSION:
-            _upgrade(database)
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
-
-
-def _upgrade(database: sqlite3.Connection) -> None:
-    """Make the tables, or make those of the version before what they are now."""
-    database.execute("BEGIN IMMEDIATE")
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version != SCHEMA_VERSION:  # else another process was faster
-        for statement in (_FROM_VERSION_1 if version else _SCHEMA).split(";"):
-            database.execute(statement)
-        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    database.execute("COMMIT")
-
-
 def tier_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
     """The agent's long-term file and its archives, by name."""
     try:
@@ -350,6 +310,37 @@ def tier_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
         regular = path.is_file() and not path.is_symlink()
         if (name == "long_term.jsonl" or archive) and regular:
             yield name, path
+
+
+def trash_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
+    """The agent's trash, by names relative to its directory."""
+    for path in sorted(agent.trash.glob("[!.]*.jsonl")):
+        if path.is_file() and not path.is_symlink():
+            yield f"{agent.trash.name}/{path.name}", path
+
+
+def tier_of(name: str) -> str:
+    """Which tier a file belongs to, by its name in the agent's directory."""
+    if name.startswith("trash/"):
+        return "trash"
+    return "long" if name == "long_term.jsonl" else "archive"
+
+
+def links_of(name: str, memory: Memory) -> Iterator[Link]:
+    """What a memory refers to; itself is nothing to refer to."""
+    for target in memory.supersedes:
+        if target != name:
+            yield target, "supersedes", name
+    for target in memory.evidence_ids:
+        if target != name:
+            yield target, "evidence", name
+
+
+def _aspects(memory: Memory) -> tuple[int | None, float | None, str, int, bytes | None]:
+    """What queries ask for: expiry, worth, kind, whether it should have a ttl, what it says."""
+    expires_us = None if memory.stability == "permanent" else memory.expires_us
+    unlimited = memory.stability == "volatile" and expires_us is None
+    return expires_us, memory.importance, memory.kind or "", unlimited, None
 
 
 def _unchanged(path: Path, row: list[Any] | None) -> bool:

@@ -42,6 +42,16 @@ class AgentPaths:
         return self.directory / "quarantine"
 
     @cached_property
+    def trash(self) -> Path:
+        """What jobs and people removed, until it is compacted."""
+        return self.directory / "trash"
+
+    @cached_property
+    def protected(self) -> Path:
+        """What is pinned, and what was restored of late."""
+        return self.directory / "protected.json"
+
+    @cached_property
     def append_lock(self) -> Path:
         """Held for an append, or for the link and rename of a swap."""
         return self.directory / ".lock"

@@ -14,9 +14,10 @@ from typing import Final
 from skymem.errors import DiskError, SkymemError
 from skymem.model.plan import Inputs
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Cursor, Drains
+from skymem.stores.edits import Edit, edited
 from skymem.stores.files import Files, disk_errors, owner_lost, refuse_link
 from skymem.stores.home import AgentPaths
-from skymem.stores.lines import CHUNK_BYTES, ContentHash
+from skymem.stores.lines import ContentHash
 from skymem.stores.lock import held, never_stopped
 
 READ_ONLY_MODE: Final = 0o222
@@ -54,15 +55,13 @@ class Swap:
         """
         self._check(self._agent.short_term, inputs)
 
-    def without(
-        self, fd: int, inputs: Inputs, gone: Sequence[tuple[int, int]], run: str, now: float
-    ) -> None:
-        """Put short-term, without the byte ranges `gone`, in its own place.
+    def edit(self, fd: int, inputs: Inputs, edits: Sequence[Edit], run: str, now: float) -> None:
+        """Put short-term, with the edits made, in its own place.
 
         Args:
             fd: the file the plan was made from, open.
             inputs: what the plan was made from; checked again while copying.
-            gone: ranges that leave, in order, from one line border to another.
+            edits: lines that leave or come back, in order (`stores.edits`).
             run: the run this swap belongs to.
             now: epoch seconds.
 
@@ -71,7 +70,7 @@ class Swap:
         """
         short_term = self._agent.short_term
         self._check(short_term, inputs)
-        temporary = self._files.write_beside(short_term, self._kept(fd, inputs, gone))
+        temporary = self._files.write_beside(short_term, self._kept(fd, inputs, edits))
         cursor = Cursor(short_term.name, inputs.consumed, now, run)
         self._exchange(short_term, temporary, inputs, drain_name(run), cursor)
 
@@ -130,18 +129,10 @@ class Swap:
         if not same or status.st_size < inputs.consumed:
             raise ShortTermChangedError(str(source))
 
-    def _kept(self, fd: int, inputs: Inputs, gone: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+    def _kept(self, fd: int, inputs: Inputs, edits: Sequence[Edit]) -> Iterator[bytes]:
         """Copy what stays, in blocks, checking that all of it is what the plan saw."""
         content = ContentHash()
-        position = 0
-        ahead = list(reversed(gone))
-        while position < inputs.consumed:
-            block = os.pread(fd, min(CHUNK_BYTES, inputs.consumed - position), position)
-            if not block:
-                break
-            content.update(block)
-            yield _cut(block, position, ahead)
-            position += len(block)
+        yield from edited(fd, inputs.consumed, edits, content)
         if content.hexdigest() != inputs.content:
             raise ShortTermChangedError(str(self._agent.short_term))
 
@@ -149,20 +140,3 @@ class Swap:
 def drain_name(run: str) -> str:
     """Name the drain that the swap of a run makes."""
     return f"short_term_{run}.jsonl"
-
-
-def _cut(block: bytes, position: int, ahead: list[tuple[int, int]]) -> bytes:
-    """Return the block without the ranges; those passed are taken off the end of `ahead`."""
-    kept: list[bytes] = []
-    end = position + len(block)
-    at = position
-    while ahead and ahead[-1][0] < end:
-        start, stop = ahead[-1]
-        if start > at:
-            kept.append(block[at - position : start - position])
-        at = min(max(stop, at), end)
-        if stop > end:
-            break
-        ahead.pop()
-    kept.append(block[at - position :])
-    return b"".join(kept)

@@ -1,6 +1,5 @@
 """The sweep can fail: steps in another order lose or double, and it says so."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from skymem.jobs import move
 from skymem.jobs.move import Store
 from skymem.model.plan import Action, Damage, Inputs, Plan
 from skymem.stores.drains import Cursor
+from skymem.stores.edits import Edit
 from skymem.stores.shelf import Reading, Shelf
 from skymem.stores.swap import Swap
 
@@ -34,8 +34,8 @@ def swap_before_store(
         if one.action == "quarantine"
     ]
     shelf.quarantine.keep(reading.fd, shelf.paths.short_term.name, damages, run, now)
-    gone: Sequence[tuple[int, int]] = [(one.start, one.end) for one in plan.decisions]
-    shelf.swap.without(reading.fd, plan.inputs, gone, run, now)
+    gone = [Edit(one.start, one.end) for one in plan.decisions]
+    shelf.swap.edit(reading.fd, plan.inputs, gone, run, now)
     chosen = [decision for decision in plan.decisions if decision.action == moving]
     if chosen:
         store(move._taken(reading, reading.fd, chosen, shelf))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skymem.stores.catalog import SCHEMA_VERSION, Catalog, catalog_path
+from skymem.stores.catalog import Catalog
+from skymem.stores.catalog_file import SCHEMA_VERSION, catalog_path
 from skymem.stores.files import Files
 from tests.conftest import Desk, line
 

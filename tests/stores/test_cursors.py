@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from skymem.stores.catalog import SCHEMA_VERSION, Catalog, catalog_path
+from skymem.stores.catalog import Catalog
+from skymem.stores.catalog_file import SCHEMA_VERSION, catalog_path
 from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
 from skymem.stores.files import Files
 from tests.conftest import Desk, line

@@ -1,0 +1,114 @@
+"""The catalog's file: where it lies, its tables, and how an older one becomes a newer one."""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from skymem.stores.home import HomePaths
+
+SCHEMA_VERSION: Final = 3
+READABLE_VERSIONS: Final = (0, 1, 2, SCHEMA_VERSION)
+
+_MEMORIES: Final = """
+CREATE TABLE memories (
+    agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER, time_us INTEGER,
+    expires_us INTEGER, importance REAL, kind TEXT, unlimited INTEGER, words BLOB,
+    PRIMARY KEY (agent, id)) WITHOUT ROWID;
+CREATE INDEX memories_by_place ON memories (file, start);
+CREATE INDEX memories_by_time ON memories (agent, time_us);
+CREATE INDEX memories_by_expiry ON memories (agent, expires_us) WHERE expires_us IS NOT NULL;
+CREATE INDEX memories_unlimited ON memories (agent, time_us) WHERE unlimited = 1;
+CREATE INDEX memories_by_words ON memories (agent, words) WHERE words IS NOT NULL;
+CREATE TABLE links (
+    agent TEXT, target TEXT, relation TEXT, source TEXT, file INTEGER,
+    PRIMARY KEY (agent, target, relation, source)) WITHOUT ROWID;
+"""
+# `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
+# say the same but for case and punctuation. `relation`: "supersedes" or "evidence".
+
+_SCHEMA: Final = f"""
+CREATE TABLE files (
+    file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
+    mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, oldest_us INTEGER,
+    epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (agent, name));
+{_MEMORIES}
+CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
+CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
+CREATE TABLE known (agent TEXT PRIMARY KEY, digests BLOB, named TEXT);
+CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB);
+"""
+
+_FROM_VERSION_1: Final = """
+ALTER TABLE files ADD COLUMN epoch TEXT NOT NULL DEFAULT '';
+ALTER TABLE files ADD COLUMN indexed_to INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB)
+"""
+
+# What is read from the lines is read anew; what short-term held after the last run is kept.
+_FROM_VERSION_2: Final = "DROP TABLE memories; DELETE FROM files;" + _MEMORIES
+
+_STEPS: Final = {
+    0: (_SCHEMA,),
+    1: (_FROM_VERSION_1, _FROM_VERSION_2),
+    2: (_FROM_VERSION_2,),
+}
+
+
+def catalog_path(paths: HomePaths) -> Path:
+    """Where the catalog of a home lies."""
+    return paths.state / "catalog.db"
+
+
+def set_aside(path: Path) -> None:
+    """Move an unreadable catalog away; the next catch-up makes it anew from the lines."""
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(part, part.with_name(part.name + ".unreadable"))
+
+
+def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
+    """Open the catalog on disk, made where it is missing."""
+    if not path.exists():  # 0600 from the start, whatever the umask (promise 9)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    return prepared(sqlite3.connect(path, timeout=busy_ms / 1000, isolation_level=None))
+
+
+def connect_in_memory() -> sqlite3.Connection:
+    """Make a catalog for this process only."""
+    return prepared(sqlite3.connect(":memory:", isolation_level=None))
+
+
+def prepared(database: sqlite3.Connection) -> sqlite3.Connection:
+    """Bring a database to the tables of this version.
+
+    Raises:
+        sqlite3.DatabaseError: a later version made it, or it is damaged.
+    """
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version not in READABLE_VERSIONS:
+            raise sqlite3.DatabaseError("made by another version")
+        if version != SCHEMA_VERSION:
+            _upgrade(database)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _upgrade(database: sqlite3.Connection) -> None:
+    """Make the tables, or make those of an earlier version what they are now."""
+    database.execute("BEGIN IMMEDIATE")
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version != SCHEMA_VERSION:  # else another process was faster
+        for step in _STEPS[version]:
+            for statement in step.split(";"):
+                database.execute(statement)
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    database.execute("COMMIT")
