@@ -1,107 +1,212 @@
-"""Carrying out a plan that moves lines out of short-term (design §4, "Promotion").
+"""Carrying out a plan: lines change their tier, and new ones are made of them (design §4).
 
-Order: ledger `begin`, durable → quarantine → the target tier, durable → swap → ledger `end`. A kill
-at any point leaves a line in its old place, or in both, never in none; ids tell the second from the
-first, and the next run finishes (`jobs.recover`).
+Order: ledger `begin` with every decision, durable → quarantine → new memories and the lines' new
+place, durable → the old place: the swap of short-term, then the rewrite of the others → ledger
+`end`. A kill at any point leaves a line in its old place, or in both, never in none; ids tell the
+second from the first, and the next run finishes (`jobs.recover`).
 """
 
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain, count
 from typing import Any, Final
 
 from skymem.errors import DiskError
+from skymem.jobs.seen import remember_known, seen
+from skymem.jobs.taking import elsewhere, taken_elsewhere, taken_from_short
 from skymem.jobs.workplace import Workplace
-from skymem.model.identity import DIGEST_BYTES, digest
 from skymem.model.memory import Memory
-from skymem.model.plan import Action, Damage, Decision, Plan
-from skymem.model.spelling import read_line
-from skymem.model.strict_json import BOM, LineDamage
+from skymem.model.plan import Damage, Decision, Plan
 from skymem.stores.catalog import Catalog
 from skymem.stores.edits import Edit
 from skymem.stores.ledger import in_batches
+from skymem.stores.rewrite import rewrite
 from skymem.stores.shelf import Reading, Shelf
-from skymem.stores.swap import ShortTermChangedError
 
 _SERIAL: Final = count(1)
 
-Taken = Iterable[tuple[bytes, Memory, Decision]]
-DECISION_BYTES: Final = 200
+DECISION_BYTES: Final = 300
 """What one decision takes in ledger and catalog, with its line's new fields."""
 
 SPARE_BYTES: Final = 64 * 1024
 """For cursors, status files and the names of new files."""
 
-Store = Callable[[Taken], None]
+STAYING: Final = ("repeat", "quarantine")
+"""Actions that take a line out of short-term and bring it to no other tier."""
+
+Spell = Callable[[bytes, Memory, Decision], bytes]
+"""How a line that moves is spelled at its new place, given as it stands at the old."""
+
+Store = Callable[[Iterator[bytes]], None]
 """Writes the moved lines to their new tier, durably; a kill may leave some, and ids tell which."""
 
 
-def carry_out(
-    plan: Plan,
-    work: Workplace,
-    shelf: Shelf,
-    catalog: Catalog,
-    *,
-    reading: Reading,
-    moving: Action,
-    store: Store,
-) -> str:
-    """Apply `plan` to the short-term file that `reading` has open; returns the run's id.
+class Carrying:
+    """One plan being carried out on one agent, whose job lock is held."""
 
-    Args:
-        plan: what to do.
-        work: the home.
-        shelf: the agent's tiers; its job lock is held.
-        catalog: caught up.
-        reading: exhausted, of the very content the plan was made from.
-        moving: which of its decisions go to the target tier.
-        store: writes those lines there.
+    def __init__(
+        self, plan: Plan, work: Workplace, shelf: Shelf, catalog: Catalog, *, reading: Reading
+    ) -> None:
+        """Take up a plan.
 
-    Raises:
-        ShortTermChangedError: somebody edited short-term meanwhile; nothing was moved.
-        DiskError: nothing was lost; the next run finishes or starts over.
-    """
-    if plan.decisions:
-        assert plan.inputs is not None  # noqa: S101  (a plan with decisions comes from a file)
-        shelf.swap.check(plan.inputs)
-        _check_room(shelf, plan)
-    now = work.now()
-    run = run_id(plan.job, now)
-    seen = _seen(shelf, catalog, reading)
-    begun = [_begin(shelf, plan, run)] if plan.decisions else []
-    decided = (_spell(decision) for decision in plan.decisions)
-    batches = in_batches("decided", decided, op="decide", agent=plan.agent, run=run)
-    work.ledger().append(chain(seen, begun, batches), now)
-    if plan.decisions:
-        _move(plan, shelf, reading, run=run, now=now, moving=moving, store=store)
-        end = {"op": "end", "agent": plan.agent, "run": run, "job": plan.job}
-        work.ledger().append([end], work.now())
-    try:
-        catalog.catch_up(shelf.paths)
-        _remember_known(catalog, reading, plan)
-    except sqlite3.Error as error:  # derived: the next run catches up
-        work.degrade(f"catalog: {error}")
-    return run
+        Args:
+            plan: what to do.
+            work: the home.
+            shelf: the agent's tiers.
+            catalog: caught up.
+            reading: exhausted, of the very content the plan was made from.
+        """
+        self.plan = plan
+        self.work = work
+        self.shelf = shelf
+        self.catalog = catalog
+        self.reading = reading
+        self.now = work.now()
+        self.run = run_id(plan.job, self.now)
+        self._short = [decision for decision in plan.decisions if not decision.file]
+        self._elsewhere = elsewhere(plan.decisions)
+        self._moved: list[list[str]] = []
 
+    def carry_out(self, spell: Spell, store: Store) -> str:
+        """Apply the plan; returns the run's name.
 
-def _check_room(shelf: Shelf, plan: Plan) -> None:
-    """Refuse before anything is written what the disk has no room for.
+        Args:
+            spell: how the lines that move are spelled at their new place.
+            store: writes them there.
 
-    A run that fails half way costs a ledger entry each time it is tried again.
-    """
-    moved = sum(decision.end - decision.start for decision in plan.decisions)
-    kept = plan.inputs.consumed if plan.inputs is not None else 0
-    needed = kept + moved + len(plan.decisions) * DECISION_BYTES + SPARE_BYTES
-    disk = os.statvfs(shelf.paths.directory)
-    free = disk.f_frsize * (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail)
-    if free < needed:
-        raise DiskError(
-            str(shelf.paths.short_term),
-            f"{os.strerror(errno.ENOSPC)}: a run needs {needed:,} bytes, {free:,} are free",
+        Raises:
+            ShortTermChangedError, TierChangedError: somebody edited a file meanwhile; what was
+                moved by then is finished by the next run, and the rest is where it was.
+            DiskError: nothing was lost; the next run finishes or starts over.
+        """
+        plan, ledger = self.plan, self.work.ledger()
+        acts = bool(plan.decisions or plan.additions)
+        if acts:
+            self._check()
+        begun = [self._begin()] if acts else []
+        came = seen(plan.agent, self.catalog, self.reading)
+        ledger.append(chain(came, begun, self._decided()), self.now)
+        if acts:
+            self._move(spell, store)
+            moved = self._batches("moved", self._moved, op="moved")
+            end = {"op": "end", "agent": plan.agent, "run": self.run, "job": plan.job}
+            ledger.append(chain(moved, [end]), self.work.now())
+        try:
+            self.catalog.catch_up(self.shelf.paths)
+            remember_known(self.catalog, self.reading, plan)
+        except sqlite3.Error as error:  # derived: the next run catches up
+            self.work.degrade(f"catalog: {error}")
+        return self.run
+
+    # -- before anything moves ------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Refuse, before anything is written, what can't be finished.
+
+        A run that fails half way costs a ledger entry each time it is tried again.
+        """
+        if self._short:
+            assert self.plan.inputs is not None  # noqa: S101  (they come from a file)
+            self.shelf.swap.check(self.plan.inputs)
+        moved = sum(decision.end - decision.start for decision in self.plan.decisions)
+        kept = self.plan.inputs.consumed if self.plan.inputs is not None and self._short else 0
+        for name in self._elsewhere:
+            kept += (self.shelf.paths.directory / name).stat().st_size
+        made = sum(len(one.line) for one in self.plan.additions)
+        decisions = len(self.plan.decisions) * DECISION_BYTES
+        needed = kept + moved + made + decisions + SPARE_BYTES
+        disk = os.statvfs(self.shelf.paths.directory)
+        free = disk.f_frsize * (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail)
+        if free < needed:
+            raise DiskError(
+                str(self.shelf.paths.short_term),
+                f"{os.strerror(errno.ENOSPC)}: a run needs {needed:,} bytes, {free:,} are free",
+            )
+
+    def _begin(self) -> dict[str, Any]:
+        plan, long_term = self.plan, self.shelf.paths.long_term
+        short = plan.inputs if self._short else None
+        begin: dict[str, Any] = {
+            "op": "begin",
+            "agent": plan.agent,
+            "run": self.run,
+            "job": plan.job,
+            "short": [short.device, short.inode] if short else [],
+            "consumed": short.consumed if short else 0,
+            "long_size": long_term.stat().st_size if long_term.exists() else 0,
+            "decisions": len(plan.decisions),
+        }
+        if plan.additions:
+            begin["additions"] = len(plan.additions)
+        if plan.judged:
+            begin["judged"] = plan.judged
+        return begin
+
+    def _decided(self) -> Iterator[dict[str, Any]]:
+        decided = (_spell_decision(decision) for decision in self.plan.decisions)
+        yield from self._batches("decided", decided, op="decide")
+        added = (
+            [one.what, one.id, list(one.evidence), list(one.supersedes)]
+            for one in self.plan.additions
         )
+        yield from self._batches("added", added, op="add")
+
+    def _batches(self, name: str, items: Any, *, op: str) -> Iterator[dict[str, Any]]:
+        return in_batches(name, items, op=op, agent=self.plan.agent, run=self.run)
+
+    # -- moving ---------------------------------------------------------------------------------
+
+    def _move(self, spell: Spell, store: Store) -> None:
+        self._set_damage_aside()
+        self._bring(spell, store)
+        self._leave()
+
+    def _bring(self, spell: Spell, store: Store) -> None:
+        """Write what is new, then the lines at their new place."""
+        for one in self.plan.additions:
+            self.shelf.files.append(self.shelf.paths.long_term, one.line)
+        if any(decision.action not in STAYING for decision in self.plan.decisions):
+            store(self._spelled(spell))
+
+    def _leave(self) -> None:
+        """Take the lines out of their old place."""
+        if self._short:
+            assert self.reading.fd is not None  # noqa: S101  (they come from a file)
+            assert self.plan.inputs is not None  # noqa: S101
+            gone = [Edit(decision.start, decision.end) for decision in self._short]
+            self.shelf.swap.edit(self.reading.fd, self.plan.inputs, gone, self.run, self.now)
+        for name, decisions in self._elsewhere.items():
+            gone = [Edit(decision.start, decision.end) for decision in decisions]
+            rewrite(self.shelf.paths, self.shelf.files, name, gone)
+
+    def _set_damage_aside(self) -> None:
+        damages = [
+            Damage(decision.start, decision.end, decision.reason.note)
+            for decision in self._short
+            if decision.action == "quarantine"
+        ]
+        if damages:
+            assert self.reading.fd is not None  # noqa: S101  (damage comes from a file)
+            name = self.shelf.paths.short_term.name
+            self.shelf.quarantine.keep(self.reading.fd, name, damages, self.run, self.now)
+
+    def _spelled(self, spell: Spell) -> Iterator[bytes]:
+        """Spell each line that moves as it is to stand, and keep both fingerprints (row M8)."""
+        key = self.work.home_key()
+        short = [decision for decision in self._short if decision.action not in STAYING]
+        for raw, memory, decision in chain(
+            taken_from_short(self.shelf, self.reading, short),
+            taken_elsewhere(self.shelf, self.catalog, self._elsewhere),
+        ):
+            line = spell(raw, memory, decision)
+            before = key.fingerprint(raw.rstrip(b"\n"))
+            # What goes to trash lies there as it was, inside an envelope.
+            after = before if decision.action == "trash" else key.fingerprint(line.rstrip(b"\n"))
+            self._moved.append([decision.id, before.hex(), after.hex()])
+            yield line
 
 
 def run_id(job: str, now: float) -> str:
@@ -110,108 +215,9 @@ def run_id(job: str, now: float) -> str:
     return f"{stamp}_{job}_{os.getpid()}_{next(_SERIAL)}"
 
 
-def _move(
-    plan: Plan,
-    shelf: Shelf,
-    reading: Reading,
-    *,
-    run: str,
-    now: float,
-    moving: Action,
-    store: Store,
-) -> None:
-    assert reading.fd is not None  # noqa: S101  (a plan with decisions comes from a file)
-    assert plan.inputs is not None  # noqa: S101
-    damages = [
-        Damage(decision.start, decision.end, decision.reason.note)
-        for decision in plan.decisions
-        if decision.action == "quarantine"
-    ]
-    shelf.quarantine.keep(reading.fd, shelf.paths.short_term.name, damages, run, now)
-    chosen = [decision for decision in plan.decisions if decision.action == moving]
-    if chosen:
-        store(_taken(reading, reading.fd, chosen, shelf))
-    gone = [Edit(decision.start, decision.end) for decision in plan.decisions]
-    shelf.swap.edit(reading.fd, plan.inputs, gone, run, now)
-
-
-def _taken(
-    reading: Reading, fd: int, chosen: Iterable[Decision], shelf: Shelf
-) -> Iterator[tuple[bytes, Memory, Decision]]:
-    """Read the lines that move, each checked to be the memory the plan decided about."""
-    for decision in chosen:
-        raw = os.pread(fd, decision.end - decision.start, decision.start)
-        if decision.start == 0:
-            raw = raw.removeprefix(BOM)
-        try:
-            memory = read_line(raw)
-        except LineDamage:
-            raise ShortTermChangedError(str(shelf.paths.short_term)) from None
-        at = decision.line * DIGEST_BYTES
-        if digest(memory) != reading.digests[at : at + DIGEST_BYTES]:
-            raise ShortTermChangedError(str(shelf.paths.short_term))
-        yield raw, memory, decision
-
-
-def _begin(shelf: Shelf, plan: Plan, run: str) -> dict[str, Any]:
-    assert plan.inputs is not None  # noqa: S101  (a plan with decisions comes from a file)
-    long_term = shelf.paths.long_term
-    return {
-        "op": "begin",
-        "agent": plan.agent,
-        "run": run,
-        "job": plan.job,
-        "short": [plan.inputs.device, plan.inputs.inode],
-        "consumed": plan.inputs.consumed,
-        "long_size": long_term.stat().st_size if long_term.exists() else 0,
-        "decisions": len(plan.decisions),
-    }
-
-
-def _spell(decision: Decision) -> list[Any]:
+def _spell_decision(decision: Decision) -> list[Any]:
+    """Spell a decision for the ledger: what, whose, why, and where it stood."""
     reason = decision.reason
     name = decision.id or f"bytes {decision.start}-{decision.end}"
-    return [decision.action, name, reason.gate, reason.value, reason.threshold, reason.note]
-
-
-def _seen(shelf: Shelf, catalog: Catalog, reading: Reading) -> Iterator[dict[str, Any]]:
-    """Record what came in since the last run, and what was edited outside (design §4)."""
-    agent = shelf.paths.name
-    known = catalog.known(agent)
-    there = reading.digests
-    if known is None:
-        yield from _ids("adopt", agent, _digests(there), reading.named)
-    elif there.startswith(known[0]):
-        yield from _ids("remember", agent, _digests(there, len(known[0])), reading.named)
-    else:
-        before, after = set(_digests(known[0])), set(_digests(there))
-        gone = [known[1].get(one.hex(), one.hex()) for one in before - after]
-        moved = catalog.find(agent, gone)
-        edited = sorted(name for name in gone if name not in moved)
-        yield from in_batches("ids", edited, op="edited outside", agent=agent)
-        new = (one for one in _digests(there) if one not in before)
-        yield from _ids("remember", agent, new, reading.named)
-
-
-def _ids(
-    op: str, agent: str, digests: Iterable[bytes], named: dict[str, str]
-) -> Iterator[dict[str, Any]]:
-    ids = (named.get(name, name) for name in (one.hex() for one in digests))
-    return in_batches("ids", ids, op=op, agent=agent)
-
-
-def _digests(joined: bytes | bytearray, start: int = 0) -> Iterator[bytes]:
-    return (bytes(joined[at : at + DIGEST_BYTES]) for at in range(start, len(joined), DIGEST_BYTES))
-
-
-def _remember_known(catalog: Catalog, reading: Reading, plan: Plan) -> None:
-    """Record what stays: the digests between those of the lines that left."""
-    stays = bytearray()
-    at = 0
-    for line in sorted(decision.line for decision in plan.decisions if decision.line >= 0):
-        stays += reading.digests[at : line * DIGEST_BYTES]
-        at = (line + 1) * DIGEST_BYTES
-    stays += reading.digests[at:]
-    names = {one.hex() for one in _digests(stays)} if reading.named else set()
-    named = {key: name for key, name in reading.named.items() if key in names}
-    catalog.set_known(plan.agent, bytes(stays), named)
+    why = [reason.gate, reason.value, reason.threshold, reason.note]
+    return [decision.action, name, *why, decision.file, decision.line]

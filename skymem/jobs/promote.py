@@ -3,34 +3,37 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from skymem.jobs.move import Taken, carry_out
-from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Plan
+from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
+from skymem.model.memory import Memory
+from skymem.model.plan import Decision, Plan
 from skymem.model.spelling import promoted
 from skymem.policy.promote import plan_promote
-from skymem.stores.catalog import Catalog
-from skymem.stores.shelf import Reading, Shelf
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 """What is appended to long-term at once; a run cut between two is finished by ids (`recover`)."""
 
 
-def plan(shelf: Shelf, reading: Reading) -> Plan:
+def plan(sight: Sight) -> Plan:
     """Read short-term and decide; changes nothing."""
-    agent = shelf.paths.name
-    return plan_promote(reading.entries(), agent, shelf.rules.for_agent(agent))
+    rules = sight.work.rules
+    entries = sight.reading.entries()
+    return plan_promote(entries, sight.agent, rules.for_agent(sight.agent))
 
 
-def apply(plan: Plan, work: Workplace, shelf: Shelf, catalog: Catalog, *, reading: Reading) -> str:
+def apply(carrying: Carrying) -> str:
     """Append the promoted lines to long-term, then take them out of short-term."""
-    promoted_at = int(work.now())
+    promoted_at = int(carrying.now)
 
-    def store(taken: Taken) -> None:
-        lines = (promoted(raw, memory, decision.id, promoted_at) for raw, memory, decision in taken)
+    def spell(raw: bytes, memory: Memory, decision: Decision) -> bytes:
+        return promoted(raw, memory, decision.id, promoted_at)
+
+    def store(lines: Iterator[bytes]) -> None:
+        shelf = carrying.shelf
         for block in _blocks(lines):
             shelf.files.append(shelf.paths.long_term, block)
 
-    return carry_out(plan, work, shelf, catalog, reading=reading, moving="promote", store=store)
+    return carrying.carry_out(spell, store)
 
 
 def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
+from skymem.model.identity import digest
 from skymem.model.plan import Damage
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
 from skymem.stores.catalog import Catalog
+from skymem.stores.edits import Edit
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, TIER_LINE_BYTES_MAX, last_newline_end, read_entries
-from skymem.stores.shelf import Shelf
+from skymem.stores.rewrite import rewrite
+from skymem.stores.shelf import Shelf, tier_entries
 from skymem.stores.swap import drain_name
 
 
@@ -27,6 +30,7 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     _secure_names(work, shelf)
     _tidy(shelf, shelf.paths.directory)
     _tidy(shelf, shelf.paths.quarantine)
+    _tidy(shelf, shelf.paths.trash)
     if shelf.paths.name == DEFAULT_AGENT:  # its jobs adopt the flat file, and nobody else's
         _tidy(shelf, work.paths.memory)
     shelf.drains.recover()
@@ -37,8 +41,9 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
         swapped = _swapped(shelf, begin)
         if not swapped:
             shelf.quarantine.take_back(begin["run"])
-            if begin["job"] == "promote":
+            if begin["job"] == "promote" or begin.get("additions"):
                 _secure_long_term(work, shelf, begin)
+        _finish_removal(shelf, begin["run"])
         end = {"op": "end", "agent": begin["agent"], "run": begin["run"], "job": begin["job"]}
         ledger.append([{**end, "recovered": True, "swapped": swapped}], work.now())
         finished.append(str(begin["run"]))
@@ -51,7 +56,8 @@ def _secure_names(work: Workplace, shelf: Shelf) -> None:
     Whatever this run builds on them must not outlive them in a power cut.
     """
     home, agent = work.paths, shelf.paths
-    for directory in (home.root, home.memory, agent.directory, agent.drains, agent.quarantine):
+    own = (agent.directory, agent.drains, agent.quarantine, agent.trash)
+    for directory in (home.root, home.memory, *own):
         if directory.is_dir():
             with disk_errors(directory):
                 shelf.files.fsync_directory(directory)
@@ -69,6 +75,25 @@ def _swapped(shelf: Shelf, begin: dict[str, Any]) -> bool:
     drain = shelf.paths.drains / drain_name(begin["run"])
     before: list[int] = begin["short"]
     return _identity(shelf.paths.short_term) != before and _identity(drain) == before
+
+
+def _finish_removal(shelf: Shelf, run: str) -> None:
+    """Take what the run has in trash out of the files it was in.
+
+    Lines of short-term that are still there are repeats now, and the next job drops them.
+    """
+    held: dict[str, set[bytes]] = {}
+    for one in shelf.trash.read(shelf.trash.file_of(run)):
+        if one.tier != "short":
+            held.setdefault(one.file, set()).add(digest(one.memory))
+    for name, digests in held.items():
+        gone = [
+            Edit(entry.start, entry.end)
+            for entry in tier_entries(shelf.paths.directory / name)
+            if entry.digest in digests
+        ]
+        if gone:
+            rewrite(shelf.paths, shelf.files, name, gone)
 
 
 def _identity(path: Path) -> list[int]:

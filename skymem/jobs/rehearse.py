@@ -7,12 +7,14 @@ file still hold for it (promise 3).
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from skymem.errors import StalePlanError
 from skymem.jobs.detail import Outcome
+from skymem.jobs.sight import Sight
 from skymem.jobs.table import JOBS
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
-from skymem.model.plan import Plan, Reason
+from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.lines import ContentHash
 from skymem.stores.shelf import Reading, Shelf
@@ -70,7 +72,7 @@ def _planned(
     try:
         reading.pass_over = without
         reading.waiting = waiting
-        plan = JOBS[job].plan(shelf, reading)
+        plan = JOBS[job].plan(Sight(work, shelf, catalog, reading))
         plan.inputs = reading.inputs(surroundings(work, shelf, waiting))
     finally:
         reading.close()
@@ -98,8 +100,9 @@ def surroundings(work: Workplace, shelf: Shelf, waiting: Sequence[tuple[Path, in
 def same_decisions(saved: Plan, plan: Plan) -> bool:
     """Whether what would be decided now is what was saved; an earlier step moved the places."""
 
-    def told(one: Plan) -> list[tuple[str, str, Reason]]:
-        return [(decision.action, decision.id, decision.reason) for decision in one.decisions]
+    def told(one: Plan) -> list[Any]:
+        decided = [(decision.action, decision.id, decision.reason) for decision in one.decisions]
+        return [*decided, *sorted(added.basis() for added in one.additions)]
 
     return told(saved) == told(plan)
 

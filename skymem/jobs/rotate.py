@@ -1,42 +1,42 @@
 """Rotate: the oldest lines over the limit go to an archive that stays greppable (rows P7, P10)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from skymem.errors import DiskError
-from skymem.jobs.move import Taken, carry_out
-from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Plan
+from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
+from skymem.model.memory import Memory
+from skymem.model.plan import Decision, Plan
 from skymem.model.spelling import moved
 from skymem.policy.rotate import plan_rotate
-from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
-from skymem.stores.shelf import Reading, Shelf
+from skymem.stores.shelf import Shelf
 
 NAMES_MAX: Final = 10_000
 
 
-def plan(shelf: Shelf, reading: Reading) -> Plan:
+def plan(sight: Sight) -> Plan:
     """Read short-term and decide; changes nothing."""
-    agent = shelf.paths.name
-    return plan_rotate(reading.entries(), agent, shelf.rules.for_agent(agent))
+    rules = sight.work.rules
+    return plan_rotate(sight.reading.entries(), sight.agent, rules.for_agent(sight.agent))
 
 
-def apply(plan: Plan, work: Workplace, shelf: Shelf, catalog: Catalog, *, reading: Reading) -> str:
+def apply(carrying: Carrying) -> str:
     """Write the oldest lines to a new archive, then take them out of short-term."""
-    now = work.now()
-
-    def store(taken: Taken) -> None:
-        new_archive(
-            shelf, (moved(raw, memory, decision.id) for raw, memory, decision in taken), now
-        )
-
-    return carry_out(plan, work, shelf, catalog, reading=reading, moving="archive", store=store)
+    return carrying.carry_out(
+        archived, lambda lines: new_archive(carrying.shelf, lines, carrying.now)
+    )
 
 
-def new_archive(shelf: Shelf, lines: Iterator[bytes], now: float) -> Path:
+def archived(raw: bytes, memory: Memory, decision: Decision) -> bytes:
+    """Spell a line as it stands in an archive."""
+    return moved(raw, memory, decision.id)
+
+
+def new_archive(shelf: Shelf, lines: Iterable[bytes], now: float) -> None:
     """Write a new archive, whole or not at all, under a name no other has."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
     first = shelf.paths.directory / f"short_term_archive_{stamp}.jsonl"
@@ -45,7 +45,6 @@ def new_archive(shelf: Shelf, lines: Iterator[bytes], now: float) -> Path:
         archive = _free_name(shelf, temporary, first)
         shelf.files.unlink(temporary)
         shelf.files.fsync_directory(archive.parent)
-    return archive
 
 
 def _free_name(shelf: Shelf, temporary: Path, first: Path) -> Path:

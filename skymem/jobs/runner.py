@@ -13,7 +13,7 @@ from typing import Any, Final
 from skymem.errors import SkymemError, StalePlanError
 from skymem.jobs import index
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
-from skymem.jobs.move import run_id
+from skymem.jobs.move import Carrying, run_id
 from skymem.jobs.recover import recover
 from skymem.jobs.rehearse import (
     check_fit,
@@ -23,6 +23,7 @@ from skymem.jobs.rehearse import (
     same_decisions,
     surroundings,
 )
+from skymem.jobs.sight import Sight
 from skymem.jobs.table import COMBINED, JOBS, steps_of
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Plan
@@ -210,11 +211,11 @@ def _once(
 ) -> tuple[Plan, str]:
     reading = open_reading(work, shelf, catalog, job)
     try:
-        plan = JOBS[job].plan(shelf, reading)
+        plan = JOBS[job].plan(Sight(work, shelf, catalog, reading))
         plan.inputs = reading.inputs(surroundings(work, shelf))
         if saved is not None and not same_decisions(saved, plan):
             raise StalePlanError(difference(saved, plan))
-        return plan, JOBS[job].apply(plan, work, shelf, catalog, reading=reading)
+        return plan, JOBS[job].apply(Carrying(plan, work, shelf, catalog, reading=reading))
     finally:
         reading.close()
 

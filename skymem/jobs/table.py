@@ -1,43 +1,27 @@
 """The jobs by name, each as its two halves: `plan` reads, `apply` writes (promise 3)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from skymem.jobs import promote, rotate
-from skymem.jobs.workplace import Workplace
+from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
 from skymem.model.plan import Plan
-from skymem.stores.catalog import Catalog
-from skymem.stores.shelf import Reading, Shelf
 
 COMBINED: Final = "memory_rotate_check"
-
-
-class Apply(Protocol):
-    """The second half of a job."""
-
-    def __call__(
-        self, plan: Plan, work: Workplace, shelf: Shelf, catalog: Catalog, *, reading: Reading
-    ) -> str:
-        """Carry the plan out and return the run's id."""
-        ...
-
-
-class PlanShort(Protocol):
-    """The first half of a job."""
-
-    def __call__(self, shelf: Shelf, reading: Reading) -> Plan:
-        """Read and decide."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job as its two halves."""
 
-    plan: PlanShort
-    apply: Apply
+    plan: Callable[[Sight], Plan]
+    """Reads and decides."""
+
+    apply: Callable[[Carrying], str]
+    """Carries a plan out and returns the run's name."""
 
 
 JOBS: Final[Mapping[str, Job]] = MappingProxyType(

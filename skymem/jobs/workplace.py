@@ -18,6 +18,7 @@ from skymem.policy.admit import check_agent_name
 from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
+from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.shelf import Shelf
@@ -56,6 +57,8 @@ class Workplace:
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
 
+    _key: HomeKey | None = None
+
     def shelf(self, agent: str) -> Shelf:
         """The tiers of one agent, whoever asks: the one gate to them.
 
@@ -75,6 +78,16 @@ class Workplace:
     def ledger(self) -> Ledger:
         """The home's ledger."""
         return Ledger(self.paths, self.files, self.stop)
+
+    def home_key(self) -> HomeKey:
+        """The home's key, made at the first call.
+
+        Raises:
+            KeyDamagedError: it is there and not whole.
+        """
+        if self._key is None:
+            self._key = HomeKey.of(self.paths, self.files)
+        return self._key
 
     @contextlib.contextmanager
     def catalog(self, *, busy_ms: int = BUSY_MS) -> Iterator[Catalog]:

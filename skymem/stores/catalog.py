@@ -34,7 +34,7 @@ WHERE memories.agent = ? AND id IN ({})
 """
 
 
-_ROW: Final = ",".join("?" * 12)
+_INSERT: Final = "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 Link: TypeAlias = tuple[str, str, str]
 """What is referred to, how (`supersedes` or `evidence`), and by which memory."""
@@ -208,10 +208,7 @@ class Catalog:
                 place = (file, entry.start, entry.end, time_us)
                 yield (agent, name, entry.digest, *place, *_aspects(memory))
 
-        self._database.executemany(
-            f"INSERT OR IGNORE INTO memories VALUES ({_ROW})",
-            rows(),  # noqa: S608  (a constant)
-        )
+        self._database.executemany(_INSERT, rows())
         added = self._database.total_changes - before
         self._database.execute(
             "UPDATE files SET memories = memories + ?, damaged = damaged + ?, "

@@ -28,13 +28,12 @@ CREATE TABLE links (
 # `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
 # say the same but for case and punctuation. `relation`: "supersedes" or "evidence".
 
-_SCHEMA: Final = f"""
+_SCHEMA: Final = """
 CREATE TABLE files (
     file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
     mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, oldest_us INTEGER,
     epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
     UNIQUE (agent, name));
-{_MEMORIES}
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
 CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
 CREATE TABLE known (agent TEXT PRIMARY KEY, digests BLOB, named TEXT);
@@ -48,12 +47,15 @@ CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB)
 """
 
 # What is read from the lines is read anew; what short-term held after the last run is kept.
-_FROM_VERSION_2: Final = "DROP TABLE memories; DELETE FROM files;" + _MEMORIES
+_FROM_VERSION_2: Final = """
+DROP TABLE memories;
+DELETE FROM files
+"""
 
 _STEPS: Final = {
-    0: (_SCHEMA,),
-    1: (_FROM_VERSION_1, _FROM_VERSION_2),
-    2: (_FROM_VERSION_2,),
+    0: (_SCHEMA, _MEMORIES),
+    1: (_FROM_VERSION_1, _FROM_VERSION_2, _MEMORIES),
+    2: (_FROM_VERSION_2, _MEMORIES),
 }
 
 

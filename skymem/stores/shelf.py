@@ -18,7 +18,7 @@ from skymem.model.plan import Damage, Entry, Inputs
 from skymem.model.rules import RetentionRules
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM
-from skymem.stores.catalog import Catalog, Found, tier_files
+from skymem.stores.catalog import Catalog, Found, tier_files, tier_of
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Drains
 from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import AgentPaths
@@ -35,6 +35,7 @@ from skymem.stores.lock import held, never_stopped
 from skymem.stores.naming import Naming
 from skymem.stores.quarantine import Quarantine
 from skymem.stores.swap import Swap
+from skymem.stores.trash import Trash, opened
 
 BATCH_ENTRIES: Final = 500
 TORN: Final = "torn: its writer stopped in the middle"
@@ -72,6 +73,7 @@ class Shelf:
         )
         self.swap = Swap(agent, files, self.drains, stop)
         self.quarantine = Quarantine(agent.quarantine, files)
+        self.trash = Trash(agent, files)
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Append whole lines to short-term; returns once they are on disk.
@@ -169,6 +171,8 @@ class Shelf:
         with (self.paths.directory / name).open("rb") as stream:
             stream.seek(start)
             raw = stream.read(end - start)
+        if tier_of(name) == "trash":
+            return opened(raw).memory
         return read_line(raw.removeprefix(BOM) if start == 0 else raw)
 
 
@@ -285,6 +289,20 @@ class Reading:
         if not self.pass_over:
             return batch
         return [item for item in batch if item.start not in self.pass_over]
+
+
+def tier_entries(path: Path) -> Iterator[Entry]:
+    """Yield the memories of one file of long-term or the archives; damage is passed over."""
+    fd = _open_or_none(path)
+    if fd is None:
+        return
+    try:
+        stop = last_newline_end(fd, os.fstat(fd).st_size)
+        for entry in read_entries(fd, 0, stop, TIER_LINE_BYTES_MAX):
+            if isinstance(entry, Entry):
+                yield entry
+    finally:
+        os.close(fd)
 
 
 def _moved_by(entry: Entry | Damage, behind: int) -> Entry | Damage:

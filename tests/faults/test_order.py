@@ -5,40 +5,26 @@ from pathlib import Path
 import pytest
 
 from skymem.jobs import move
-from skymem.jobs.move import Store
-from skymem.model.plan import Action, Damage, Inputs, Plan
+from skymem.jobs.move import Carrying, Spell, Store
+from skymem.jobs.taking import taken_from_short
+from skymem.model.plan import Inputs
 from skymem.stores.drains import Cursor
-from skymem.stores.edits import Edit
-from skymem.stores.shelf import Reading, Shelf
 from skymem.stores.swap import Swap
 
 from .sweep import sweep
 from .world import promote_home
 
 
-def swap_before_store(
-    plan: Plan,
-    shelf: Shelf,
-    reading: Reading,
-    *,
-    run: str,
-    now: float,
-    moving: Action,
-    store: Store,
-) -> None:
-    assert reading.fd is not None
-    assert plan.inputs is not None
-    damages = [
-        Damage(one.start, one.end, one.reason.note)
-        for one in plan.decisions
-        if one.action == "quarantine"
+def leave_before_bringing(self: Carrying, spell: Spell, store: Store) -> None:
+    self._set_damage_aside()
+    chosen = [one for one in self._short if one.action not in move.STAYING]
+    taken = [
+        spell(raw, memory, one)
+        for raw, memory, one in taken_from_short(self.shelf, self.reading, chosen)
     ]
-    shelf.quarantine.keep(reading.fd, shelf.paths.short_term.name, damages, run, now)
-    gone = [Edit(one.start, one.end) for one in plan.decisions]
-    shelf.swap.edit(reading.fd, plan.inputs, gone, run, now)
-    chosen = [decision for decision in plan.decisions if decision.action == moving]
-    if chosen:
-        store(move._taken(reading, reading.fd, chosen, shelf))
+    self._leave()
+    if taken:
+        store(iter(taken))
 
 
 def cursor_after_rename(  # noqa: PLR0917  (as what it stands for)
@@ -55,7 +41,7 @@ def cursor_after_rename(  # noqa: PLR0917  (as what it stands for)
 def test_taking_lines_out_before_they_are_in_long_term_is_seen(
     disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(move, "_move", swap_before_store)
+    monkeypatch.setattr(Carrying, "_move", leave_before_bringing)
     with pytest.raises(AssertionError, match="unseen after step"):
         sweep(promote_home, "killed", disk)
 

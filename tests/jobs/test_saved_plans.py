@@ -164,11 +164,11 @@ def test_no_plan_ledger_or_status_holds_a_text_of_a_memory(filled: Desk) -> None
 
 def test_the_ledger_tells_each_decision_with_its_reason(filled: Desk) -> None:
     filled.run("promote")
-    decided = [one for entry in filled.ledger() for one in entry.get("decided", [])]
+    decided = [one[:6] for entry in filled.ledger() for one in entry.get("decided", [])]
     (memory, *_) = filled.memories("long")
     assert ["promote", memory.source_id, "importance", 0.9, 0.7, "given"] in decided
     (damage,) = [one for one in decided if one[0] == "quarantine"]
     assert damage[2] == "unreadable"
     assert "not JSON" in damage[5]
     ops = [entry["op"] for entry in filled.ledger()]
-    assert ops == ["adopt", "begin", "decide", "end"]
+    assert ops == ["adopt", "begin", "decide", "moved", "end"]

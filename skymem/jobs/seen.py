@@ -1,0 +1,56 @@
+"""What came in since the last run, and what was edited outside: told to the ledger (design §4).
+
+Writers record nothing themselves: `remember` is one durable append. The next run compares what
+short-term holds with what it held, and enters the difference.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from skymem.model.identity import DIGEST_BYTES
+from skymem.model.plan import Plan
+from skymem.stores.catalog import Catalog
+from skymem.stores.ledger import in_batches
+from skymem.stores.shelf import Reading
+
+
+def seen(agent: str, catalog: Catalog, reading: Reading) -> Iterator[dict[str, Any]]:
+    """Yield ledger entries about the lines that `reading` found new, or no longer found."""
+    known = catalog.known(agent)
+    there = reading.digests
+    if known is None:
+        yield from _ids("adopt", agent, _digests(there), reading.named)
+    elif there.startswith(known[0]):
+        yield from _ids("remember", agent, _digests(there, len(known[0])), reading.named)
+    else:
+        before, after = set(_digests(known[0])), set(_digests(there))
+        gone = [known[1].get(one.hex(), one.hex()) for one in before - after]
+        moved = catalog.find(agent, gone)
+        edited = sorted(name for name in gone if name not in moved)
+        yield from in_batches("ids", edited, op="edited outside", agent=agent)
+        new = (one for one in _digests(there) if one not in before)
+        yield from _ids("remember", agent, new, reading.named)
+
+
+def remember_known(catalog: Catalog, reading: Reading, plan: Plan) -> None:
+    """Record what stays in short-term: the digests between those of the lines that left."""
+    stays = bytearray()
+    at = 0
+    for line in sorted(decision.line for decision in plan.decisions if decision.line >= 0):
+        stays += reading.digests[at : line * DIGEST_BYTES]
+        at = (line + 1) * DIGEST_BYTES
+    stays += reading.digests[at:]
+    names = {one.hex() for one in _digests(stays)} if reading.named else set()
+    named = {key: name for key, name in reading.named.items() if key in names}
+    catalog.set_known(plan.agent, bytes(stays), named)
+
+
+def _ids(
+    op: str, agent: str, digests: Iterable[bytes], named: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    ids = (named.get(name, name) for name in (one.hex() for one in digests))
+    return in_batches("ids", ids, op=op, agent=agent)
+
+
+def _digests(joined: bytes | bytearray, start: int = 0) -> Iterator[bytes]:
+    return (bytes(joined[at : at + DIGEST_BYTES]) for at in range(start, len(joined), DIGEST_BYTES))

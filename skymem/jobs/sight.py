@@ -1,0 +1,30 @@
+"""What a job sees of one agent when it plans: the first half of every job reads this alone."""
+
+from dataclasses import dataclass
+
+from skymem.jobs.workplace import Workplace
+from skymem.stores.catalog import Catalog
+from skymem.stores.shelf import Reading, Shelf
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One agent's tiers as they are now; nothing of it is changed by planning."""
+
+    work: Workplace
+    shelf: Shelf
+    catalog: Catalog
+    """Caught up with long-term, archives and trash."""
+
+    reading: Reading
+    """One pass over short-term; every plan exhausts it."""
+
+    @property
+    def agent(self) -> str:
+        """Whose tiers."""
+        return self.shelf.paths.name
+
+    @property
+    def now_us(self) -> int:
+        """The time, microseconds since the epoch."""
+        return round(self.work.now() * 1_000_000)

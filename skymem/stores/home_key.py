@@ -1,0 +1,76 @@
+"""The home's key: under it the ledger hashes lines, so that a hash tells nothing of a text.
+
+A plain hash of a short text can be guessed; one under a key that stays in the home can't
+(promise 6). Made once, never replaced: who copies the home copies the key with `audit/`.
+"""
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from skymem.errors import SkymemError
+from skymem.stores.files import Files, disk_errors, refuse_link
+from skymem.stores.home import HomePaths
+from skymem.stores.lock import held
+
+KEY_BYTES: Final = 32
+FINGERPRINT_BYTES: Final = 12
+LOCK_SECONDS: Final = 30.0
+
+
+class KeyDamagedError(SkymemError):
+    """{0} is not the home's key: {1} bytes where there should be 32"""
+
+    exit_code = 20
+    hint = "put the key of a backup back; without it hashes in the ledger can't be checked"
+
+
+class HomeKey:
+    """The key of a home."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    @classmethod
+    def of(cls, paths: HomePaths, files: Files) -> "HomeKey":
+        """Read the key, made at the first call.
+
+        Raises:
+            KeyDamagedError: there is one, and it is not whole.
+            DiskError: it can't be read, or not made.
+        """
+        path = paths.audit / "key"
+        found = _read(path)
+        if found is None:
+            _make(path, paths, files)
+            found = _read(path)
+        if found is None or len(found) != KEY_BYTES:
+            raise KeyDamagedError(str(path), len(found or b""))
+        return cls(found)
+
+    def fingerprint(self, line: bytes) -> bytes:
+        """Hash a line's bytes: equal for equal lines of this home, and telling nothing else."""
+        return blake2b(line, digest_size=FINGERPRINT_BYTES, key=self._key).digest()
+
+
+def _read(path: Path) -> bytes | None:
+    refuse_link(path)
+    with disk_errors(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+
+def _make(path: Path, paths: HomePaths, files: Files) -> None:
+    """Make the key, once: whoever comes second finds it made. What a kill left is removed."""
+    files.make_directory(path.parent)
+    files.make_directory(paths.run)
+    with held(paths.run / "ledger.lock", "key", deadline_seconds=LOCK_SECONDS):
+        if _read(path) is not None:
+            return
+        with disk_errors(path):
+            for leftover in path.parent.glob(".key.*.new"):
+                files.unlink(leftover)
+        files.replace(path, os.urandom(KEY_BYTES))
