@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from skymem.model.plan import Plan
+from skymem.jobs.own_keys import own_keys
+from skymem.model.plan import STAYING, Plan
 
 
 class Ended(Protocol):
@@ -31,15 +32,26 @@ class Outcome:
 
     job: str
     agent: str
-    threshold: float
+    threshold: float | None = None
     lines: int = 0
     """Readable lines in short-term when the job began."""
 
     remaining: int | None = None
     """Lines left in short-term; None where the job failed before it could read them."""
 
-    moved: int = 0
-    repeats: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    """Decisions by what they do."""
+
+    gates: Counter[str] = field(default_factory=Counter)
+    """Decisions that bring a memory to another tier, by their gate."""
+
+    additions: Counter[str] = field(default_factory=Counter)
+    """New memories, by what they are."""
+
+    sources: int = 0
+    """Memories that those were made of."""
+
+    withheld: Counter[str] = field(default_factory=Counter)
     quarantined: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     runs: list[str] = field(default_factory=list)
@@ -67,30 +79,45 @@ class Outcome:
             self.lines = plan.lines
         self.remaining = plan.lines - plan.leaving
         self.unfinished = plan.unfinished
-        self.moved += plan.count("promote") + plan.count("archive")
-        self.repeats += plan.count("repeat")
+        self.actions.update(decision.action for decision in plan.decisions)
+        moving = (one for one in plan.decisions if one.action not in STAYING)
+        self.gates.update(decision.reason.gate for decision in moving)
         self.quarantined += plan.count("quarantine")
+        self.additions.update(one.what for one in plan.additions)
+        self.sources += len({name for one in plan.additions for name in one.evidence})
+        self.withheld.update(plan.withheld)
         if not plan.unfinished:
             self.skipped.update(plan.kept)
+
+    @property
+    def moved(self) -> int:
+        """Memories that came to another tier."""
+        return sum(self.actions.values()) - sum(self.actions[action] for action in STAYING)
+
+    @property
+    def acted(self) -> int:
+        """Memories the job did something about."""
+        return max(self.moved, self.sources)
+
+    @property
+    def repeats(self) -> int:
+        """Lines whose memory was elsewhere already."""
+        return self.actions["repeat"]
 
     def to_json(self) -> dict[str, Any]:
         """The detail of this agent alone."""
         detail: dict[str, Any] = {
             "ok": not self.error,
             "eligible": self.lines,
-            "acted": self.moved,
+            "acted": self.acted,
             "skipped": dict(self.skipped),
             "repeats": self.repeats,
             "quarantined": self.quarantined,
             "remaining": self.remaining,
-            "threshold": self.threshold,
         }
-        if self.job == "promote":
-            detail["promoted"] = self.moved
-        else:
-            detail |= {"rotated": bool(self.moved), "archived": self.moved}
-            detail |= {"archive": self.archives[-1] if self.archives else None}
-            detail |= {"archives": self.archives}
+        if self.threshold is not None:
+            detail["threshold"] = self.threshold
+        detail |= own_keys(self.job, [self])
         if self.late:
             detail["held"] = self.late
         if self.unfinished:
@@ -112,7 +139,7 @@ class Frame:
     duration_s: float
     rag_pending: int
     degraded: tuple[str, ...]
-    threshold: float
+    threshold: float | None
     """The home's default for this job (P3 wants a number even with several agents)."""
 
     dry_run: bool = False
@@ -131,17 +158,17 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
         "started": frame.started,
         "duration_s": round(frame.duration_s, 6),
         "eligible": sum(outcome.lines for outcome in each),
-        "acted": sum(outcome.moved for outcome in each),
+        "acted": sum(outcome.acted for outcome in each),
         "skipped": dict(skipped),
         "repeats": sum(outcome.repeats for outcome in each),
         "quarantined": sum(outcome.quarantined for outcome in each),
         "remaining": _sum_known(outcome.remaining for outcome in each),
-        "threshold": frame.threshold,
+        **({} if frame.threshold is None else {"threshold": frame.threshold}),
         "rag_pending": frame.rag_pending,
         "degraded": list(frame.degraded),
         "agents": agents,
     }
-    detail |= _own_keys(job, each)
+    detail |= own_keys(job, each)
     if any(outcome.unfinished for outcome in each):
         detail["unfinished"] = True
     recovered = [run for outcome in each for run in outcome.recovered]
@@ -207,29 +234,27 @@ def _sum_known(numbers: Iterable[int | None]) -> int | None:
     return sum(known) if known or not each else None
 
 
-def _own_keys(job: str, outcomes: list[Outcome]) -> dict[str, Any]:
-    moved = sum(outcome.moved for outcome in outcomes)
-    if job == "promote":
-        return {"promoted": moved}
-    archives = [archive for outcome in outcomes for archive in outcome.archives]
-    last = archives[-1] if archives else None
-    return {"rotated": bool(moved), "archived": moved, "archive": last, "archives": archives}
-
-
 def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -> str:
     """Say why a run that did nothing did nothing (promise 8)."""
     if detail["repeats"] or detail["quarantined"]:
         return "what left short-term was repeated or unreadable"
     if detail["skipped"]:
-        kept = sum(detail["skipped"].values())
-        if job == "promote":
-            return f"none of {kept} line(s) reaches the threshold"
-        return f"{kept} line(s) are within the limit"
+        return _why_kept(job, detail["skipped"])
     if any(outcome.error for outcome in outcomes):
         return "it failed"
     if not outcomes:
         return "there is no agent yet"
     return "short-term is empty"
+
+
+def _why_kept(job: str, skipped: Mapping[str, int]) -> str:
+    kept = sum(skipped.values())
+    if job == "promote" and {*skipped} == {"importance"}:
+        return f"none of {kept} line(s) reaches the threshold"
+    if job == "rotate" and {*skipped} == {"line_limit"}:
+        return f"{kept} line(s) are within the limit"
+    gates = ", ".join(f"{count} {gate}" for gate, count in sorted(skipped.items()))
+    return f"nothing is due; kept: {gates}"
 
 
 def building_words(building: Mapping[str, Any]) -> str:

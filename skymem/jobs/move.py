@@ -19,7 +19,7 @@ from skymem.jobs.seen import remember_known, seen
 from skymem.jobs.taking import elsewhere, taken_elsewhere, taken_from_short
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
-from skymem.model.plan import Damage, Decision, Plan
+from skymem.model.plan import STAYING, Damage, Decision, Plan
 from skymem.stores.catalog import Catalog
 from skymem.stores.edits import Edit
 from skymem.stores.ledger import in_batches
@@ -33,9 +33,6 @@ DECISION_BYTES: Final = 300
 
 SPARE_BYTES: Final = 64 * 1024
 """For cursors, status files and the names of new files."""
-
-STAYING: Final = ("repeat", "quarantine")
-"""Actions that take a line out of short-term and bring it to no other tier."""
 
 Spell = Callable[[bytes, Memory, Decision], bytes]
 """How a line that moves is spelled at its new place, given as it stands at the old."""

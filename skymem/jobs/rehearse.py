@@ -5,6 +5,7 @@ file still hold for it (promise 3).
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from typing import Any
 from skymem.errors import StalePlanError
 from skymem.jobs.detail import Outcome
 from skymem.jobs.sight import Sight
-from skymem.jobs.table import JOBS
+from skymem.jobs.table import JOBS, Job, Table
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.lines import ContentHash
+from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Reading, Shelf
 
 
@@ -36,52 +38,46 @@ def check_fit(
                 raise StalePlanError(difference(saved, fresh))
 
 
-def rehearse(work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outcome]) -> None:
+def rehearse(
+    work: Workplace, catalog: Catalog, agent: str, outcomes: list[Outcome], table: Table = JOBS
+) -> None:
     """Plan each step as if the one before had been carried out."""
     shelf = work.shelf(agent)
-    jobs = [outcome.job for outcome in outcomes]
+    jobs = {outcome.job: table[outcome.job] for outcome in outcomes}
     plans = work.ask(catalog, shelf, lambda: _plan_steps(work, shelf, catalog, jobs))
     for outcome, plan in zip(outcomes, plans, strict=True):
         outcome.add(plan)
         outcome.plans.append(plan)
 
 
-def _plan_steps(work: Workplace, shelf: Shelf, catalog: Catalog, jobs: Sequence[str]) -> list[Plan]:
+def _plan_steps(
+    work: Workplace, shelf: Shelf, catalog: Catalog, jobs: Mapping[str, Job]
+) -> list[Plan]:
     gone: frozenset[int] = frozenset()
     plans: list[Plan] = []
     waiting = shelf.drains.tails()
     flat = work.paths.flat_short_term
     if shelf.paths.name == DEFAULT_AGENT and flat.exists():
         waiting.append((flat, 0))
-    for job in jobs:
-        plans.append(_planned(work, shelf, catalog, job, without=gone, waiting=waiting))
-        gone = frozenset(decision.start for decision in plans[-1].decisions)
+    for name, job in jobs.items():
+        with _opened(work, shelf, catalog, name) as reading:
+            reading.pass_over = gone
+            reading.waiting = waiting
+            plan = job.plan(Sight(work, shelf, catalog, reading))
+            plan.inputs = reading.inputs(surroundings(work, shelf, waiting))
+        plans.append(plan)
+        gone |= {decision.start for decision in plan.decisions if not decision.file}
     return plans
 
 
-def _planned(
-    work: Workplace,
-    shelf: Shelf,
-    catalog: Catalog,
-    job: str,
-    *,
-    without: frozenset[int],
-    waiting: Sequence[tuple[Path, int]],
-) -> Plan:
-    reading = open_reading(work, shelf, catalog, job)
-    try:
-        reading.pass_over = without
-        reading.waiting = waiting
-        plan = JOBS[job].plan(Sight(work, shelf, catalog, reading))
-        plan.inputs = reading.inputs(surroundings(work, shelf, waiting))
-    finally:
-        reading.close()
-    return plan
+def _opened(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> "closing[Reading]":
+    return closing(open_reading(work, shelf, catalog, job))
 
 
 def open_reading(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> Reading:
     """Open short-term for one pass of a job."""
     reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
+    reading.protection = read_protection(shelf.paths.protected)
     reading.progress = partial(work.progress, f"{job} {shelf.paths.name}")
     return reading
 

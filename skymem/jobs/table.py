@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from skymem.jobs import promote, rotate
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.model.plan import Plan
+from skymem.model.rules import AgentRules
 
 COMBINED: Final = "memory_rotate_check"
 
@@ -24,7 +25,9 @@ class Job:
     """Carries a plan out and returns the run's name."""
 
 
-JOBS: Final[Mapping[str, Job]] = MappingProxyType(
+Table: TypeAlias = Mapping[str, Job]
+
+JOBS: Final[Table] = MappingProxyType(
     {
         "promote": Job(promote.plan, promote.apply),
         "rotate": Job(rotate.plan, rotate.apply),
@@ -35,3 +38,10 @@ JOBS: Final[Mapping[str, Job]] = MappingProxyType(
 def steps_of(job: str) -> tuple[str, ...]:
     """The jobs a name stands for: `memory_rotate_check` is promote, then rotate (row P3)."""
     return ("promote", "rotate") if job == COMBINED else (job,)
+
+
+def threshold_of(job: str, rules: AgentRules) -> float | None:
+    """The number a job goes by, where it goes by one."""
+    if job == "promote":
+        return rules.promote_threshold
+    return rules.short_term_max_lines if job == "rotate" else None

@@ -5,11 +5,14 @@ It can be printed, saved and applied; it holds ids, places and numbers, never te
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from skymem.model.memory import Memory
 
 Action = Literal["promote", "archive", "repeat", "quarantine", "trash"]
+
+STAYING: Final = ("repeat", "quarantine")
+"""Actions that take a line out of short-term and bring it to no other tier."""
 
 
 class Reason(NamedTuple):

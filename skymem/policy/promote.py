@@ -1,9 +1,11 @@
 """When is a memory promoted? When it is worth at least the threshold (rows P6, M5).
 
-Change the rule in `decide`. Lines below the threshold stay untouched; a line whose memory another
-tier has already is a repeat: it leaves short-term and is never added again (design §4).
+Change the rule in `decide`. Lines below the threshold, and pinned ones, stay untouched; a line
+whose memory another tier has already is a repeat: it leaves short-term and is never added again
+(design §4).
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -19,7 +21,7 @@ def plan_promote(entries: Iterable[Entry | Damage], agent: str, rules: AgentRule
     """Decide every line of an agent's short-term, each once."""
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
     chosen: set[str] = set()
-    below = 0
+    kept: Counter[str] = Counter()
     for entry in entries:
         if isinstance(entry, Damage):
             plan.decisions.append(quarantine(entry))
@@ -31,16 +33,18 @@ def plan_promote(entries: Iterable[Entry | Damage], agent: str, rules: AgentRule
         if entry.elsewhere:
             plan.decisions.append(repeat(entry, entry.elsewhere))
             continue
+        if entry.pinned:
+            kept["pinned"] += 1
+            continue
         reason = decide(entry, rules)
         if reason is None:
-            below += 1
+            kept["importance"] += 1
         elif entry.id in chosen:
             plan.decisions.append(repeat(entry, "this run"))
         else:
             chosen.add(entry.id)
             plan.decisions.append(leave("promote", entry, reason))
-    if below:
-        plan.kept["importance"] = below
+    plan.kept |= kept
     return plan
 
 

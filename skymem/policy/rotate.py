@@ -25,6 +25,9 @@ class _Columns:
         """Ids that are not the digest's: writers' own."""
 
         self.elsewhere: dict[int, str] = {}
+        self.pinned: set[str] = set()
+        """Ids of memories that stay, whatever their age."""
+
         self.digests = bytearray()
 
     def add(self, entry: Entry) -> None:
@@ -37,6 +40,8 @@ class _Columns:
             self.named[line] = entry.id
         if entry.elsewhere:
             self.elsewhere[line] = entry.elsewhere
+        elif entry.pinned:
+            self.pinned.add(entry.id)
 
     def id(self, line: int) -> str:
         width = len(self.digests) // len(self.starts)
@@ -84,7 +89,7 @@ def _leaving(columns: _Columns, lines_max: int) -> dict[int, str]:
     for line in range(total):
         if total - len(leaving) <= lines_max:
             break
-        if line in leaving:
+        if line in leaving or (columns.pinned and columns.id(line) in columns.pinned):
             continue
         leaving[line] = ""
         for twin in twins.get(columns.id(line), [line])[1:] if twins else ():

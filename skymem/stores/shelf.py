@@ -33,6 +33,7 @@ from skymem.stores.lines import (
 )
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.naming import Naming
+from skymem.stores.protection import Protection
 from skymem.stores.quarantine import Quarantine
 from skymem.stores.swap import Swap
 from skymem.stores.trash import Trash, opened
@@ -198,6 +199,9 @@ class Reading:
         self.pass_over: frozenset[int] = frozenset()
         """Offsets of lines to leave out, as if another plan had taken them already."""
 
+        self.protection = Protection()
+        """Who is pinned; nobody until somebody says so."""
+
         self.waiting: Sequence[tuple[Path, int]] = ()
         """Files, and offsets in them, that hold lines on their way to short-term."""
 
@@ -285,7 +289,10 @@ class Reading:
         return found
 
     def _named(self, batch: list[Entry | Damage]) -> list[Entry | Damage]:
-        self._naming.name([entry for entry in batch if isinstance(entry, Entry)])
+        entries = [entry for entry in batch if isinstance(entry, Entry)]
+        self._naming.name(entries)
+        for entry in entries:
+            entry.pinned = self.protection.is_pinned(entry.id, entry.memory)
         if not self.pass_over:
             return batch
         return [item for item in batch if item.start not in self.pass_over]

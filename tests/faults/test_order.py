@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skymem.jobs import move
 from skymem.jobs.move import Carrying, Spell, Store
 from skymem.jobs.taking import taken_from_short
-from skymem.model.plan import Inputs
+from skymem.model.plan import STAYING, Inputs
 from skymem.stores.drains import Cursor
 from skymem.stores.swap import Swap
 
@@ -17,7 +16,7 @@ from .world import promote_home
 
 def leave_before_bringing(self: Carrying, spell: Spell, store: Store) -> None:
     self._set_damage_aside()
-    chosen = [one for one in self._short if one.action not in move.STAYING]
+    chosen = [one for one in self._short if one.action not in STAYING]
     taken = [
         spell(raw, memory, one)
         for raw, memory, one in taken_from_short(self.shelf, self.reading, chosen)

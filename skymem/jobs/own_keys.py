@@ -1,0 +1,100 @@
+"""The keys of a job's detail that are its own, for one agent and for all alike (README, cli.md)."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+
+class Counted(Protocol):
+    """What is counted of a job's work on one agent."""
+
+    actions: Counter[str]
+    gates: Counter[str]
+    additions: Counter[str]
+    withheld: Counter[str]
+    sources: int
+    archives: list[str]
+
+
+Keys = Callable[[Sequence[Counted]], dict[str, Any]]
+
+
+def own_keys(job: str, each: Sequence[Counted]) -> dict[str, Any]:
+    """The keys that belong to this job alone."""
+    return OWN[job](each)
+
+
+def _promote(each: Sequence[Counted]) -> dict[str, Any]:
+    return {"promoted": sum(one.actions["promote"] for one in each)}
+
+
+def _rotate(each: Sequence[Counted]) -> dict[str, Any]:
+    archived = _archived(each)
+    return {"rotated": bool(archived), "archived": archived, **_archives(each)}
+
+
+def _compress(each: Sequence[Counted]) -> dict[str, Any]:
+    return {
+        "compressed": sum(one.gates["compressed"] for one in each),
+        "projects": sum(one.additions["project"] for one in each),
+        "profile": sum(one.additions["profile"] for one in each),
+        "archived": _archived(each),
+        **_archives(each),
+        **_withheld(each),
+    }
+
+
+def _merge(each: Sequence[Counted]) -> dict[str, Any]:
+    return {
+        "merged": sum(one.sources for one in each),
+        "batches": sum(one.additions["merge"] for one in each),
+        "archived": _archived(each),
+        **_archives(each),
+        **_withheld(each),
+    }
+
+
+def _prune(each: Sequence[Counted]) -> dict[str, Any]:
+    trashed = sum(one.actions["trash"] for one in each)
+    return {"pruned": trashed, "trashed": trashed, "by_gate": dict(_gates(each))}
+
+
+def _forget(each: Sequence[Counted]) -> dict[str, Any]:
+    return {"forgotten": sum(one.actions["trash"] for one in each)}
+
+
+def _correct(each: Sequence[Counted]) -> dict[str, Any]:
+    return {"corrected": sum(one.sources for one in each)}
+
+
+OWN: Final[Mapping[str, Keys]] = MappingProxyType(
+    {
+        "promote": _promote,
+        "rotate": _rotate,
+        "compress": _compress,
+        "merge": _merge,
+        "prune": _prune,
+        "forget": _forget,
+        "correct": _correct,
+    }
+)
+
+
+def _archived(each: Sequence[Counted]) -> int:
+    return sum(one.actions["archive"] for one in each)
+
+
+def _archives(each: Sequence[Counted]) -> dict[str, Any]:
+    archives = [archive for one in each for archive in one.archives]
+    return {"archive": archives[-1] if archives else None, "archives": archives}
+
+
+def _withheld(each: Sequence[Counted]) -> dict[str, Any]:
+    """Statements a check kept out of a summary, by what was wrong with them (row X7)."""
+    withheld = sum((one.withheld for one in each), Counter[str]())
+    return {"withheld": dict(withheld)} if withheld else {}
+
+
+def _gates(each: Sequence[Counted]) -> Counter[str]:
+    return sum((one.gates for one in each), Counter[str]())
