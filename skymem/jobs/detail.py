@@ -139,7 +139,7 @@ class Frame:
     duration_s: float
     rag_pending: int
     degraded: tuple[str, ...]
-    threshold: float | None
+    threshold: float | None = None
     """The home's default for this job (P3 wants a number even with several agents)."""
 
     dry_run: bool = False

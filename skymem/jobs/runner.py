@@ -8,6 +8,7 @@ import sqlite3
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -83,19 +84,17 @@ def run(
             index.follow_up(work, catalog, agents)
         pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)
     seconds = (time.monotonic() - clock) / len(steps)
-    details = {}
-    for step in steps:
-        frame = Frame(
-            started,
-            seconds,
-            pending,
-            tuple(work.degraded),
-            threshold_of(step, work.rules.default),
-            dry_run=dry_run,
-        )
-        details[step] = job_detail(step, [one for one in outcomes if one.job == step], frame)
+    frame = Frame(started, seconds, pending, tuple(work.degraded), dry_run=dry_run)
+    details = {step: _detail(work, step, outcomes, frame) for step in steps}
     detail = together(COMBINED, details) if job == COMBINED else details[job]
     return detail, outcomes
+
+
+def _detail(
+    work: Workplace, step: str, outcomes: Sequence[Outcome], frame: Frame
+) -> dict[str, Any]:
+    own = [outcome for outcome in outcomes if outcome.job == step]
+    return job_detail(step, own, replace(frame, threshold=threshold_of(step, work.rules.default)))
 
 
 def _run_agent(
