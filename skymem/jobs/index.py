@@ -43,6 +43,8 @@ EPOCHS_TRIED: Final = 3
 FOLLOW_UP_SECONDS: Final = 60.0
 """How long a job that moved memories stays to index them; what is left comes with a later run."""
 
+TIME_UP: Final = "index: its time was up; the rest follows with the next run"
+
 COLLECTIONS: Final = {"long": "memory", "archive": "recent", "short": "recent"}
 
 
@@ -137,10 +139,10 @@ class Indexing:
                 if self._work.rules.engine.recent:
                     self._hand_over_tier("archive")
                     self._hand_over_short()
-            except _EpochEndedError:  # the index lost something meanwhile: ask about all of it
+            except _OtherwiseNowError:  # ask again about what the cursors are not beyond
                 continue
             except _TimeUpError:
-                self._work.degrade("index: its time was up; the rest follows with the next run")
+                self._work.degrade(TIME_UP)
             break
         self.result.pending = self._cursors.owed("long")
         return self.result
@@ -155,8 +157,12 @@ class Indexing:
             lacking = self._lacking(COLLECTIONS[tier], known)
             ends = {place.id: place.end for place in piece.places}
             for last in self._put(COLLECTIONS[tier], self._read(piece, lacking)):
-                self._cursors.passed(piece, ends[last])
-            self._cursors.passed(piece)
+                self._pass(piece, ends[last])
+            self._pass(piece, piece.reaches)
+
+    def _pass(self, piece: Piece, reaches: int) -> None:
+        if not self._cursors.passed(piece, reaches):
+            raise _OtherwiseNowError
 
     def _hand_over_short(self) -> None:
         """Short-term has no cursor: its lines leave from anywhere."""
@@ -204,7 +210,7 @@ class Indexing:
 
     def _check_epoch(self, answer: dict[str, Any]) -> None:
         if answer["epoch"] != self._cursors.epoch:
-            raise _EpochEndedError
+            raise _OtherwiseNowError
 
     def _tell(self) -> None:
         rate = self._handed / max(time.monotonic() - self._begun, 1e-9)
@@ -233,8 +239,8 @@ class Indexing:
             os.close(fd)
 
 
-class _EpochEndedError(Exception):
-    """The index is another than the one the cursors are about."""
+class _OtherwiseNowError(Exception):
+    """The index, or the lines, are others than those the cursors are about."""
 
 
 class _TimeUpError(Exception):
@@ -299,9 +305,15 @@ def index_agents(
     batch: int = BATCH,
     deadline: float = float("inf"),
 ) -> list[Indexed]:
-    """Index each agent; one's failure is recorded and does not stop the next."""
-    results = []
+    """Index each agent; one's failure is recorded and does not stop the next, but `deadline` does.
+
+    The result of an agent that was not come to is left out.
+    """
+    results: list[Indexed] = []
     for agent in agents:
+        if results and time.monotonic() > deadline:  # an engine that hangs costs one of them
+            work.degrade(TIME_UP)
+            break
         indexing = Indexing(work, catalog, engine, agent, batch=batch, deadline=deadline)
         try:
             if force:

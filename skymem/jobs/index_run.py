@@ -107,7 +107,7 @@ class _Report:
     def _count(self) -> None:
         for result in self.results:
             index = (self.engine.get("agents") or {}).get(result.agent)
-            if index is not None:
+            if index is not None and "memory" in index:  # else it could not even be opened
                 result.indexed = index["memory"] + index["recent"]
 
     def detail(self, pending: int, degraded: Sequence[str]) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Index
             return
         if time.monotonic() > moved_at + STILL_SECONDS:
             for agent, index in left.items():
-                work.degrade(f"{agent}: {[*index['problems'], 'its index does not get on'][-1]}")
+                work.degrade(f"{agent}: {['its index does not get on', *index['problems']][-1]}")
             return
         for agent, index in left.items():
             if index["building"]:
@@ -222,7 +222,7 @@ def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Index
 
 def _has_more(index: Mapping[str, Any]) -> bool:
     """Whether Chroma has yet to get vectors."""
-    return bool(index["owed"] or index["building"])
+    return bool(index.get("owed") or index.get("building"))
 
 
 def _compared(
@@ -278,11 +278,18 @@ def export_onnx(work: Workplace, *, dry_run: bool = False) -> dict[str, Any]:
     Raises:
         EngineUnavailableError: the extra is missing, or the file is not as good as the model.
     """
+    from skymem.engine.launch import engine_environment
+
     model, target = work.rules.engine.model, work.paths.models
     if dry_run:
-        return {"path": str(target / model.rpartition("/")[2] / "model.onnx"), "dry_run": True}
-    command = [sys.executable, "-m", "skymem.engine.export", model, str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        from skymem.engine.models import directory_name
+
+        return {"path": str(target / directory_name(model) / "model.onnx"), "dry_run": True}
+    # `-P`, as the engine: whoever can write to where one stands must not decide what is imported.
+    command = [sys.executable, "-P", "-m", "skymem.engine.export", model, str(target)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=engine_environment()
+    )
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
         said = said.removeprefix("skymem: ").removeprefix("the engine is not available: ")

@@ -1,7 +1,8 @@
 """How far the vector index has come with each file of the tiers; derived, kept in the catalog.
 
 A cursor holds within one epoch of the index: when that was made anew, or lost something, it has
-another epoch and everything is asked about again (design §5, row P11).
+another epoch and everything is asked about again (design §5, row P11). And it holds for the lines
+it was told of: where the catalog read them anew meanwhile, it does not move.
 """
 
 from collections.abc import Iterator
@@ -30,6 +31,9 @@ class Piece(NamedTuple):
 
     file: int
     name: str
+    begins: int
+    """Where the cursor stood, or stands once the piece before is passed."""
+
     places: list[Place]
     reaches: int
     """The cursor once all of them are indexed."""
@@ -75,8 +79,8 @@ class IndexCursors:
             at = start
             while at < read_to:
                 places = self._places(file, at, limit)
-                at = places[-1].end if len(places) == limit else read_to
-                yield Piece(file, name, places, at)
+                begins, at = at, places[-1].end if len(places) == limit else read_to
+                yield Piece(file, name, begins, places, at)
 
     def _places(self, file: int, at: int, limit: int) -> list[Place]:
         query = (
@@ -86,14 +90,41 @@ class IndexCursors:
         rows = self._catalog.database.execute(query, (file, at, limit))
         return [Place(name, digest.hex(), start, end) for name, digest, start, end in rows]
 
-    def passed(self, piece: Piece, reaches: int | None = None) -> None:
-        """Record that all of a piece, or of it what ends by `reaches`, is in the index."""
+    def passed(self, piece: Piece, reaches: int | None = None) -> bool:
+        """Record that all of a piece, or of it what ends by `reaches`, is in the index.
+
+        False, and nothing is recorded, where other lines are there by now: another process saw that
+        the file was rewritten, and the catalog may know it, or another one, by the same number.
+        """
         reaches = piece.reaches if reaches is None else reaches
-        self._catalog.database.execute(
-            "UPDATE files SET epoch = ?, indexed_to = ? "
-            "WHERE file = ? AND (epoch <> ? OR indexed_to < ?)",
-            (self._epoch, reaches, piece.file, self._epoch, reaches),
-        )
+        database = self._catalog.database
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            same = self._still_says(piece, reaches)
+            if same:
+                database.execute(
+                    "UPDATE files SET epoch = ?, indexed_to = ? "
+                    "WHERE file = ? AND (epoch <> ? OR indexed_to < ?)",
+                    (self._epoch, reaches, piece.file, self._epoch, reaches),
+                )
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT")
+        return same
+
+    def _still_says(self, piece: Piece, reaches: int) -> bool:
+        """Whether the lines up to `reaches` are those the piece was made of, and those before."""
+        query = f"SELECT {_AT} FROM files WHERE file = ? AND agent = ? AND name = ?"  # noqa: S608
+        found = self._catalog.database.execute(
+            query, (self._epoch, piece.file, self._agent, piece.name)
+        ).fetchone()
+        if found is None or found[0] < piece.begins:
+            return False
+        wanted = [place for place in piece.places if place.end <= reaches]
+        now = self._places(piece.file, piece.begins, len(wanted) + 1)
+        return [place for place in now if place.end <= reaches] == wanted
 
     def ids(self, tier: str) -> Iterator[str]:
         """Yield the ids of all the memories of a tier."""

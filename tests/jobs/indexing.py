@@ -1,11 +1,14 @@
 """A home whose index job is run in one process: all is real but the model and the socket."""
 
+import resource
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from skymem.engine.embedding import nothing
 from skymem.engine.index import HomeIndex
@@ -143,3 +146,13 @@ class Indexer:
         with path.open("ab") as stream:
             stream.writelines(lines)
         return path
+
+
+@pytest.fixture
+def indexer(desk: Desk) -> Iterator[Indexer]:
+    """A home whose index nobody else has; the limit on files it sets is taken back."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    made = Indexer(desk, InProcess(desk))
+    yield made
+    made.engine.close()
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -5,9 +5,8 @@ The index is real, its model made up; the engine's process is left out (a Protoc
 
 import json
 import os
-import resource
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -19,18 +18,10 @@ from skymem.errors import DiskError, EngineUnavailableError
 from skymem.jobs import index, index_run
 from skymem.model.rules import EngineRules, RetentionRules
 from skymem.stores.cursors import IndexCursors
-from tests.conftest import START, Desk, line
-from tests.jobs.indexing import BATCH, Indexer, InProcess, texts
+from tests.conftest import START, line
+from tests.jobs.indexing import BATCH, Indexer, indexer, texts
 
-
-@pytest.fixture
-def indexer(desk: Desk) -> Iterator[Indexer]:
-    """A home whose index nobody else has; the limit on files it sets is taken back."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    made = Indexer(desk, InProcess(desk))
-    yield made
-    made.engine.close()
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+__all__ = ["indexer"]
 
 
 # -- what is handed over --------------------------------------------------------------------------

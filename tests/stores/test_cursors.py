@@ -97,6 +97,23 @@ def test_a_file_written_anew_owes_everything(desk: Desk, catalog: Catalog) -> No
     assert cursors(catalog, desk).owed("long") == 2
 
 
+def test_a_piece_of_lines_that_were_written_anew_passes_nothing(
+    desk: Desk, catalog: Catalog
+) -> None:
+    write(desk, "long_term.jsonl", 1, 2, 3)
+    found = cursors(catalog, desk)
+    first, second = found.pieces("long", 2)
+    desk.tiers.long_term.unlink()
+    write(desk, "long_term.jsonl", 4, 5, 6)
+    owed = cursors(catalog, desk)
+
+    assert not found.passed(first)
+    assert not found.passed(second)  # nor where only what is before it was never handed over
+    assert owed.owed("long") == 3
+    assert passed(owed, "long", 2) == [["i04", "i05"], ["i06"]]
+    assert owed.owed("long") == 0
+
+
 def test_blank_and_damaged_lines_at_the_end_owe_nothing(desk: Desk, catalog: Catalog) -> None:
     write(desk, "long_term.jsonl", 1)
     with desk.tiers.long_term.open("ab") as stream:
