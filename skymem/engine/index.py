@@ -103,7 +103,7 @@ class HomeIndex:
         if found is None:
             found = self._open_agent(name)
         self._open.move_to_end(name)
-        self._rows_max = max(self._rows_max, found.store.count)
+        self._rows_max = max(self._rows_max, found.store.size)
         return found
 
     def _open_agent(self, name: str) -> Agent:
@@ -178,7 +178,7 @@ class HomeIndex:
         def keep(found: Agent) -> str:
             if _left(found, texts, encoded):
                 return ""  # the cache was lost meanwhile, and made anew
-            limit_file_size(self._rows_max + len(encoded), found.store.dimension)
+            limit_file_size(self._rows_max + sum(map(len, pieces.values())), found.store.dimension)
             found.store.put(encoded, entries, code)
             found.keeper.announce(found.store)
             return found.store.register.epoch

@@ -136,7 +136,7 @@ class Keeper:
         """One slice; True while there is more to do now."""
         if self.is_waiting:
             return False
-        limit_file_size(max(self._room_rows(), store.count), store.dimension)
+        limit_file_size(max(self._room_rows(), store.size), store.dimension)
         try:
             return self._step(store)
         except IndexDamageError as error:
@@ -204,7 +204,7 @@ class Keeper:
             self.generations.set_aside(self.name, why)
         elif why == UNFINISHED:
             self.generations.delete(self.name)
-        require_room(self.generations.directory, store.count * store.matrix.stride)
+        require_room(self.generations.directory, store.size * store.matrix.stride)
         self.name = self.generations.begin(self._now())
         store.register.owe_everything(self.name)
         self._began = (0.0, 0)
@@ -356,7 +356,7 @@ class Keeper:
     def renew(self, store: Store) -> None:
         """Begin a new generation; the old one stays until the new one is whole."""
         self.close()
-        require_room(self.generations.directory, store.count * store.matrix.stride)
+        require_room(self.generations.directory, store.size * store.matrix.stride)
         self.name = self.generations.begin(self._now())
         store.register.owe_everything(self.name)
         self._paused_until = 0.0

@@ -121,6 +121,11 @@ class Store:
             bits[found[found[:, 1] == code, 0]] |= np.uint8(code)
         return bits
 
+    @property
+    def size(self) -> int:
+        """Vectors in the largest file: rows here, or pieces in Chroma, where texts repeat."""
+        return max(self.count, self.register.pieces_count())
+
     def is_there(self) -> bool:
         """Whether the files that are open are still those on the disk."""
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from skymem.engine import keeper, room
+from skymem.engine.items import Item
 from skymem.engine.room import explained_bytes, file_bytes_max, index_bytes
 from skymem.errors import DiskError
 from skymem.stores.home import HomePaths
@@ -171,3 +172,16 @@ def test_an_index_takes_what_its_vectors_explain_and_no_file_may_outgrow_that(
     assert index_bytes(bench.paths, "sky") < explained_bytes(2500, 384)
     with path.open("wb") as stream, pytest.raises(OSError, match="File too large"):
         os.posix_fallocate(stream.fileno(), 0, file_bytes_max(2500, 384) + 1)
+
+
+def test_a_text_that_is_repeated_often_takes_its_room_each_time(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "FILE_BYTES_MIN", 4 * room.MIB)
+    bench.index.put("sky", "memory", [Item(f"m{n}", "d", "all is well") for n in range(4000)])
+    bench.settle()
+    bench.close()
+    level0 = next(bench.paths.chroma_store.rglob("data_level0.bin")).stat().st_size
+
+    assert level0 > file_bytes_max(1, 384)  # where HNSW is cut off without a word
+    assert bench.index.stats("sky", 10)["problems"] == []
