@@ -54,8 +54,9 @@ def dial(path: Path) -> socket.socket | None:
     try:
         with _short(path) as name:
             made.connect(name)
-    except (FileNotFoundError, ConnectionError, BlockingIOError):
-        # No engine, a dead one's socket, or one that is too busy to take another connection.
+    except OSError:
+        # No engine, a dead one's socket, one too busy to take another connection, or no way there:
+        # who starts one then replaces what is in the way, or is told why that can't be done.
         made.close()
         return None
     except BaseException:
