@@ -38,8 +38,8 @@ WIDER_TIMES: Final = 4
 ID_LETTERS_MAX: Final = 1024
 """A writer's own id beyond this is not asked about: a question has to fit what the engine reads."""
 
-QUERY_LETTERS_MAX: Final = 100_000
-"""Of a query, what the engine is sent: far more than any model reads."""
+QUERY_LETTERS_MAX: Final = 8_000
+"""Of a query, what the engine is sent: some ten pieces, each of them encoded while one waits."""
 
 START_SECONDS: Final = 10.0
 """What an answer may take of an engine that has yet to be started: it loads its model first."""

@@ -10,7 +10,7 @@ from skymem.model.identity import digest
 from skymem.model.spelling import read_line
 from skymem.policy import rank
 from skymem.policy.importance import worth
-from skymem.recall.glance import Glance
+from skymem.recall.glance import TOKENS_MAX, Glance
 from tests.conftest import START, Desk, line
 from tests.recall.conftest import Ask
 
@@ -117,3 +117,15 @@ def test_most_lines_that_can_not_be_among_the_best_are_not_read() -> None:
     assert not glance.reaches('{"ts": 5, "content": "Grüße"}'.encode(), 0.4)
     assert glance.reaches(b'{"ts": 5, "content": "\\u0072eport"}', 0.4)
     assert glance.reaches(b'{"\\u0074s": 1700000000, "content": "x"}', 0.4)
+
+
+def test_of_a_query_of_many_words_no_line_is_looked_through_for_each() -> None:
+    now_us = round(START * 1_000_000)
+    few, many = (
+        Glance(rank.tokens(" ".join(f"word{n}" for n in range(count))), 0.35, now_us)
+        for count in (TOKENS_MAX, TOKENS_MAX + 1)
+    )
+    old = line("tea", 0.0, ts=START - 999 * HOUR)
+
+    assert not few.reaches(old, 0.9)
+    assert many.reaches(old, 0.9)  # it is read instead, which costs a tenth for a page of words
