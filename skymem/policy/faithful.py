@@ -1,0 +1,170 @@
+"""Does a sentence say what its source says, and may two memories be one? (rows X7, P15, H1)
+
+No model judges it. A sentence is faithful when it consists of whole clauses of one sentence that it
+cites, in their order, word for word but for articles, copulas, case and punctuation, and when it
+leaves out no clause that denies, limits or labels. That is stricter than meaning asks for: what is
+withheld costs a line of a summary, what is let through wrongly costs the trust in all of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from skymem.policy.claims import BREAK, LABEL, MARKS, Token, What, tokens
+from skymem.policy.sentences import sentences
+
+FaultKind = Literal[What, "order", "cut", "uncited"]
+"""`order`: the same words, otherwise arranged; `cut`: no whole clauses; `uncited`: no source."""
+
+_CUES: Final = frozenset({"negation", "hedge"})
+
+
+class Fault(NamedTuple):
+    """What keeps a sentence from being said, or two texts from being one."""
+
+    what: FaultKind
+    token: str
+    """The word, number or sign; it is memory text: shown to its owner, never logged (promise 6)."""
+
+
+def check(sentence: str, cited: Sequence[str]) -> list[Fault]:
+    """Say what a sentence claims that none of its cited spans says, or leaves out of what one says.
+
+    Args:
+        sentence: what a summary would say; of several sentences each is checked.
+        cited: the spans it cites, whole sentences of their sources; one alone must bear it all.
+
+    Returns:
+        Its faults against the span that bears it best; none when it may be said.
+    """
+    if not cited:
+        return [Fault("uncited", "")]
+    if sentence in cited:
+        return []
+    units = [unit for text in cited for unit in _units(text)]
+    faults: list[Fault] = []
+    for start, end in sentences(sentence) or [(0, len(sentence))]:
+        claim = tokens(sentence[start:end])
+        best = min((_unborne(claim, unit) for unit in units), key=len, default=None)
+        faults += [Fault("uncited", "")] if best is None else best
+    return faults
+
+
+def differences(first: str, second: str, *, wording: bool = True) -> list[Fault]:
+    """Say what keeps two memories from being one.
+
+    Args:
+        first: a text.
+        second: another; the answer is the same when they change places, but for its order.
+        wording: whether words that are no number, time, id, name, negation or hedge must agree
+            too. Without it dark and light, staging and production, failed and succeeded are alike:
+            leave it out only where the originals stay readable.
+
+    Returns:
+        What one of them has and the other lacks; none when they may be one.
+    """
+    one, other = _said(first), _said(second)
+    if wording:
+        return _apart(one, other)
+    known = ({token.key for token in one}, {token.key for token in other})
+    return _apart(_hard(one, known[1]), _hard(other, known[0]))
+
+
+def signature(text: str) -> tuple[str, ...]:
+    """What a text says: equal for two texts exactly when nothing differs, wording included."""
+    return tuple(token.key for token in _said(text))
+
+
+def _hard(said: Iterable[Token], other: frozenset[str] | set[str]) -> list[Token]:
+    """Leave mere wording out; a name is one only when the other text lacks it as a word too."""
+    return [
+        token
+        for token in said
+        if token.what != "wording" and not (token.what == "name" and token.key in other)
+    ]
+
+
+def _said(text: str) -> list[Token]:
+    return [token for token in tokens(text) if token not in MARKS]
+
+
+def _apart(one: Sequence[Token], other: Sequence[Token]) -> list[Fault]:
+    if [token.key for token in one] == [token.key for token in other]:
+        return []
+    faults = [*_lacking(one, other), *_lacking(other, one)]
+    return faults or [Fault("order", "")]
+
+
+def _lacking(said: Iterable[Token], there: Iterable[Token]) -> Iterator[Fault]:
+    """Name each token that is said more often than it is there."""
+    left = Counter(token.key for token in there)
+    for token in said:
+        if left[token.key]:
+            left[token.key] -= 1
+        else:
+            yield Fault(token.what, token.key)
+
+
+class _Clause(NamedTuple):
+    tokens: tuple[Token, ...]
+    due: bool
+    """Whether the sentence says something else without it."""
+
+
+def _units(text: str) -> Iterator[list[_Clause]]:
+    """Give what a sentence may be drawn from: each sentence of a span, and the whole of it.
+
+    What follows a line that ends in a colon belongs to it up to the next empty line: a bullet under
+    "Rejected:" says nothing by itself.
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in sentences(text):
+        heading = spans and text[spans[-1][0] : spans[-1][1]]
+        if heading and _open_label(heading) and "\n\n" not in text[spans[-1][1] : start]:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    if len(spans) != 1:
+        yield _clauses(text)
+    for start, end in spans:
+        yield _clauses(text[start:end])
+
+
+def _open_label(text: str) -> bool:
+    first = text.partition("\n")[0].rstrip()
+    return first.endswith((":", "："))
+
+
+def _clauses(text: str) -> list[_Clause]:
+    found: list[_Clause] = []
+    clause: list[Token] = []
+    for token in (*tokens(text), BREAK):
+        if token not in MARKS:
+            clause.append(token)
+        elif clause:
+            due = token == LABEL or any(one.what in _CUES for one in clause)
+            found.append(_Clause(tuple(clause), due))
+            clause = []
+    return found
+
+
+def _unborne(claim: Sequence[Token], unit: Sequence[_Clause]) -> list[Fault]:
+    """Say what a claim has that the unit lacks, or leaves out that it must not."""
+    said = [token for token in claim if token not in MARKS]
+    if said and _consists(said, unit):
+        return []
+    faults = list(_lacking(said, (token for clause in unit for token in clause.tokens)))
+    due = [token for clause in unit if clause.due for token in clause.tokens]
+    faults += _lacking((token for token in due if token.what in _CUES), said)
+    return faults or [Fault("cut", "")]
+
+
+def _consists(said: Sequence[Token], unit: Sequence[_Clause]) -> bool:
+    """Whether it is made of the unit's clauses, in order, and with all that are due."""
+    keys = [token.key for token in said]
+    reached = {0}
+    for clause in unit:
+        wanted = [token.key for token in clause.tokens]
+        further = {at + len(wanted) for at in reached if keys[at : at + len(wanted)] == wanted}
+        reached = further if clause.due else reached | further
+    return len(keys) in reached
