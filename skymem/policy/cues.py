@@ -63,7 +63,7 @@ HEDGES: Final = _words(
 """Each says that something may be so, is so in part, on a condition, later, or as somebody says."""
 
 NEGATIVE_CHARACTERS: Final = (
-    r"[不没沒無无非未别別勿莫]|ません|ない|なく|なかっ|ず(?=に)|안(?=\s)|못|없|아니|않|지\s?마|"
+    r"[不没沒無无非未别別勿莫]|ません|ない|なく|なかっ|ず(?=に)|^안$|못|없|아니|않|지\s?마|"
     r"ไม่|မ(?=\S+ဘူး)"
 )
 """In scripts without spaces a negation stands within the run."""
@@ -136,8 +136,9 @@ SILENT: Final = _words(
 UNITS: Final = _words(
     """
     B kB KB MB GB TB PB KiB MiB GiB TiB b kb Kb Mb Gb Tb kbps Mbps Gbps k K M m G g kg mg t l L ml
-    mL km cm mm nm ns us µs μs ms s sec secs min mins h hr hrs d w W kW MW GW kWh MWh mW V mV kV A mA
-    Hz kHz MHz GHz C F J kJ MJ N Pa kPa MPa bar x X USD EUR GBP CHF JPY ft in oz lb lbs mi mph px pt
+    mL km cm mm nm ns us µs μs ms s sec secs min mins h hr hrs d w W kW MW GW kWh MWh mW V mV kV A
+    mA Hz kHz MHz GHz C F J kJ MJ N Pa kPa MPa bar x X USD EUR GBP CHF JPY ft in oz lb lbs mi mph px
+    pt
     """
 )
 """Units whose letters' case counts: MB is not Mb, and mW not MW."""

@@ -20,7 +20,7 @@ _CANDIDATE: Final = re.compile(
     r"|(?P<line>[ \t\r]*\n\s*)"
 )
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_BULLET: Final = re.compile(r"(?:[-*+•‣▪–—]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]+")
+_BULLET: Final = re.compile(r"(?:[-*+•‣▪–—]|\d{1,3}[.)]|[a-z]\))[ \t]+")
 _LAST_WORD: Final = re.compile(r"[\w.]*\w$")
 
 
@@ -106,14 +106,14 @@ def _point_ends(text: str, match: re.Match[str]) -> bool:
         return True
     if rest.islower():
         return False  # "approx. five", "… and then", "iPhone" at worst
-    if match.group("narrow") != ".":
+    if match.group("narrow") != "." or match.group("closing"):
         return True
     before = _LAST_WORD.search(text[max(0, match.start() - 24) : match.start()])
     word = before.group() if before else ""
-    if word.casefold() in ABBREVIATIONS:
-        return False
-    if len(word) == 1 and word.isalpha():
-        return False  # an initial
+    if word.casefold() in {"no", "nos"}:
+        return not rest.isdigit()
+    if word.casefold() in ABBREVIATIONS or (len(word) == 1 and word.isupper()):
+        return False  # or an initial
     line = text.rfind("\n", 0, match.start()) + 1
     return not _BULLET.fullmatch(text[line : match.end() + 1].lstrip())
 
