@@ -48,8 +48,11 @@ class Outcome:
     additions: Counter[str] = field(default_factory=Counter)
     """New memories, by what they are."""
 
+    made: list[str] = field(default_factory=list)
+    """Their ids."""
+
     sources: int = 0
-    """Memories that those were made of."""
+    """Memories that those were made of, or take the place of."""
 
     withheld: Counter[str] = field(default_factory=Counter)
     quarantined: int = 0
@@ -84,7 +87,9 @@ class Outcome:
         self.gates.update(decision.reason.gate for decision in moving)
         self.quarantined += plan.count("quarantine")
         self.additions.update(one.what for one in plan.additions)
-        self.sources += len({name for one in plan.additions for name in one.evidence})
+        self.made += [one.id for one in plan.additions]
+        basis = {name for one in plan.additions for name in (*one.evidence, *one.supersedes)}
+        self.sources += len(basis)
         self.withheld.update(plan.withheld)
         if not plan.unfinished:
             self.skipped.update(plan.kept)

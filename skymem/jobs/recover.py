@@ -10,10 +10,10 @@ from typing import Any
 
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.identity import digest
-from skymem.model.plan import Damage
+from skymem.model.plan import Damage, Entry
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
-from skymem.stores.catalog import Catalog
+from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.edits import Edit
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, TIER_LINE_BYTES_MAX, last_newline_end, read_entries
@@ -44,6 +44,8 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
             if begin["job"] == "promote" or begin.get("additions"):
                 _secure_long_term(work, shelf, begin)
         _finish_removal(shelf, begin["run"])
+        if begin["job"] in ("restore", "undo"):
+            _finish_restoring(shelf)
         end = {"op": "end", "agent": begin["agent"], "run": begin["run"], "job": begin["job"]}
         ledger.append([{**end, "recovered": True, "swapped": swapped}], work.now())
         finished.append(str(begin["run"]))
@@ -74,7 +76,9 @@ def _swapped(shelf: Shelf, begin: dict[str, Any]) -> bool:
     """Whether the run's swap happened: an editor replaces the file as well, but makes no drain."""
     drain = shelf.paths.drains / drain_name(begin["run"])
     before: list[int] = begin["short"]
-    return _identity(shelf.paths.short_term) != before and _identity(drain) == before
+    return (
+        bool(before) and _identity(shelf.paths.short_term) != before and _identity(drain) == before
+    )
 
 
 def _finish_removal(shelf: Shelf, run: str) -> None:
@@ -94,6 +98,23 @@ def _finish_removal(shelf: Shelf, run: str) -> None:
         ]
         if gone:
             rewrite(shelf.paths, shelf.files, name, gone)
+
+
+def _finish_restoring(shelf: Shelf) -> None:
+    """Take out of trash what has come back to a tier already; the rest stays there."""
+    lying = {held.id: digest(held.memory) for held in shelf.trash.all()}
+    if not lying:
+        return
+    back: set[str] = set()
+    for _, path in tier_files(shelf.paths):
+        for entry in tier_entries(path):
+            name = entry.memory.source_id or entry.digest.hex()
+            if lying.get(name) == entry.digest:
+                back.add(name)
+    digests = {entry.digest for entry in shelf.short_entries() if isinstance(entry, Entry)}
+    back.update(name for name, one in lying.items() if one in digests)
+    for path in shelf.trash.names():
+        shelf.trash.without(path, back)
 
 
 def _identity(path: Path) -> list[int]:

@@ -5,7 +5,7 @@ their spaces and the spelling of their numbers (rows P5, M2).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skymem.model.memory import TIER_MARKS, UNUSABLE_ID, Memory
@@ -47,6 +47,49 @@ def promoted(raw: bytes, memory: Memory, memory_id: str, promoted_at: int) -> by
             text = _set(text, "type", '"long"')
         text = _set(text, "promoted_at", str(promoted_at))
     return _with_id(text, memory, memory_id).encode("utf-8") + b"\n"
+
+
+def former(raw: bytes) -> Iterator[bytes]:
+    """Yield how a line that moved may have stood in short-term, likeliest first.
+
+    Moving adds or changes its tier mark, `promoted_at` and `id`, and trims spaces around it. Who
+    has a hash of the line as it was knows which it is.
+    """
+    text = _body(raw)
+    for one in _unmarked(text):
+        for two in _unnamed(one):
+            for three in (two, f"{two[:-1]} }}"):
+                yield three.encode()
+                yield three.encode() + b"\r"
+
+
+def _unmarked(text: str) -> Iterator[str]:
+    """Take back what `promoted` sets; a line that it did not touch is as it was."""
+    names = [member[0] for member in members(text)]
+    if "committed" in names:
+        yield _without(text, "committed")
+        yield _set(text, "committed", "false")
+    if "promoted_at" in names:
+        text = _without(text, "promoted_at")
+        if "type" in names:
+            yield _set(text, "type", '"short"')
+            yield _without(text, "type")
+    yield text
+
+
+def _unnamed(text: str) -> Iterator[str]:
+    """Take back the id a line got, or the place of one that gave way."""
+    names = [member[0] for member in members(text)]
+    if "id" not in names:
+        yield text
+        return
+    bare = _without(text, "id")
+    for kept in ("source_id", UNUSABLE_ID):
+        if kept in names:
+            start, end = _key_span(bare, kept)
+            yield f'{bare[:start]}"id"{bare[end:]}'
+    yield bare
+    yield text
 
 
 def compose(fields: Mapping[str, Any]) -> bytes:

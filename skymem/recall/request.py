@@ -41,9 +41,14 @@ class Filters:
     since_us: int | None = None
     """Microseconds since the epoch; a memory without a time is not since anything."""
 
+    until_us: int | None = None
+    """Microseconds since the epoch; what happened then or later is left out."""
+
     def let(self, memory: Memory) -> bool:
         """Whether a memory may answer; its tier is looked at elsewhere."""
         if self.since_us is not None and (memory.time_us is None or memory.time_us < self.since_us):
+            return False
+        if self.until_us is not None and (memory.time_us is None or memory.time_us >= self.until_us):
             return False
         if self.kind is not None and memory.kind != self.kind:
             return False
@@ -100,6 +105,7 @@ def filters_of(
     tags: Sequence[str] = (),
     meta: Sequence[tuple[str, str]] = (),
     since_us: int | None = None,
+    until_us: int | None = None,
 ) -> Filters:
     """Check which memories may answer.
 
@@ -112,11 +118,11 @@ def filters_of(
     for word in (kind or "", *tags, *(part for pair in meta for part in pair)):
         _check_text("filter", word)
     allowed = frozenset(tiers) or frozenset(TIERS)
-    return Filters(allowed, kind, frozenset(tags), tuple(meta), since_us)
+    return Filters(allowed, kind, frozenset(tags), tuple(meta), since_us, until_us)
 
 
-def since(text: str, now: float) -> int:
-    """Read `--since` as microseconds since the epoch: a time, or an age before `now`.
+def since(text: str, now: float, option: str = "since") -> int:
+    """Read `--since` or `--until` as microseconds since the epoch: a time, or an age before `now`.
 
     Raises:
         UsageError: it is neither; names the value and the forms.
@@ -130,7 +136,7 @@ def since(text: str, now: float) -> int:
     except LineDamage:
         found = None
     if found is None:
-        raise UsageError(f"since {text!r:.60} is no time; give {_SINCE}")
+        raise UsageError(f"{option} {text!r:.60} is no time; give {_SINCE}")
     return found
 
 

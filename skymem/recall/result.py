@@ -11,6 +11,9 @@ DECIMALS = 6
 """Of a score as it is shown; the order is of the whole number."""
 
 
+_UNWEIGHED = Parts(0.0, 0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """One memory that answers, and why it stands where it does."""
@@ -70,6 +73,12 @@ class Recall(list[Recalled]):
             "mode": self.mode,
             "degraded": self.degraded,
         }
+
+
+def listed(name: str, tier: str, memory: Memory) -> dict[str, Any]:
+    """Spell a memory of a list, which has no score."""
+    told = recalled(name, tier, memory, 0.0, _UNWEIGHED).as_json()
+    return {key: value for key, value in told.items() if key not in ("score", "parts")}
 
 
 def recalled(name: str, tier: str, memory: Memory, score: float, parts: Parts) -> Recalled:

@@ -139,14 +139,14 @@ class Trash:
         """Where a run keeps what it removes."""
         return self.directory / f"{run}.jsonl"
 
-    def keep(self, run: str, removed: Iterable[Held]) -> None:
+    def keep(self, run: str, envelopes: Iterable[bytes]) -> None:
         """Write what a run removes, whole and durable; the same run again replaces its file.
 
         Raises:
             DiskError: nothing of it is there.
         """
         self._files.make_directory(self.directory)
-        self._files.replace(self.file_of(run), (one.envelope() for one in removed))
+        self._files.replace(self.file_of(run), envelopes)
 
     def read(self, path: Path) -> Iterator[Held]:
         """Yield what a file holds; what is no entry is passed over, and stays in the file."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skymem.model.spelling import compose, moved, new_fields, promoted, read_line
+from skymem.model.spelling import compose, former, moved, new_fields, promoted, read_line
 
 AT = 1700000000
 ID = "0123456789abcdef01234567"
@@ -188,3 +188,31 @@ def test_a_lone_surrogate_is_stored_and_read_back() -> None:
 def test_numbers_that_are_no_json_are_never_written() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         compose({"content": "x", "importance": float("nan")})
+
+
+ORIGINALS = [
+    b'{"ts": 1, "type": "short", "content": "a"}',
+    b'{"ts": 1, "content": "a"}',
+    b'{"ts": 1, "type": "short", "content": "a", "id": "mine"}',
+    b'{"id":"mine","ts":1,"content":"a"}',
+    b'{"ts": 1, "type": "short", "content": "a" }',
+    b'{"ts": 1, "type": "short", "content": "a"}\r',
+    b'{"ts": 1, "type": "fact", "content": "a", "n": 1.50}',
+    b'{"ts": 1, "id": {"a": 1}, "content": "a"}',
+    b'{"timestamp": "2025-11-08T12:34:56Z", "content": "a", "score": 8}',
+    b'{"timestamp": "2025-11-08T12:34:56Z", "content": "a", "committed": false}',
+    b'{"timestamp": "2025-11-08T12:34:56Z", "content": "a", "metadata": {"type": "insight"}}',
+]
+
+
+@pytest.mark.parametrize("move", ["promoted", "archived"])
+@pytest.mark.parametrize("taken", [False, True], ids=["its-name", "a-name-that-was-taken"])
+@pytest.mark.parametrize("raw", ORIGINALS)
+def test_how_a_moved_line_stood_before_is_among_its_former_spellings(
+    raw: bytes, taken: bool, move: str
+) -> None:
+    memory = read_line(raw)
+    name = "given" if taken or memory.source_id is None else memory.source_id
+    line = promoted(raw, memory, name, 5) if move == "promoted" else moved(raw, memory, name)
+
+    assert raw in former(line)
