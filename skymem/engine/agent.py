@@ -10,8 +10,12 @@ from skymem.engine.store import Store
 from skymem.engine.vectors import IndexDamageError, VectorIndex
 from skymem.stores.home import HomePaths
 
-SCAN_ROWS_MAX: Final = 20_000
-"""Up to here an exact scan is as quick as Chroma, and needs no Chroma at all."""
+SCAN_ROWS_MAX: Final = 100_000
+"""Up to here an exact scan is quick enough (measured: 20 to 60 ms) and needs no Chroma at all.
+
+HNSW only guesses: of 300 questions that share two words with one of 30,000 texts each, it missed
+the best answer to 178.
+"""
 
 PAGE: Final = 1000
 TOLD_MAX: Final = 20

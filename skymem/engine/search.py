@@ -20,6 +20,10 @@ CANDIDATES: Final = 4
 
 CANDIDATES_MIN: Final = 64
 
+PROPOSED_MIN: Final = 1024
+"""Pieces Chroma is asked for at least: the more, the harder it looks (12 ms; with 64 it missed the
+best answer three times as often)."""
+
 OWED_MAX: Final = 4096
 """Pieces Chroma has yet to get that are compared one by one; with more, a scan is quicker."""
 
@@ -67,10 +71,11 @@ def through_index(store: Store, query: Query, nearest: Nearest) -> Hits:
     if len(owed) > OWED_MAX:
         return exact(store, query)
     ids = set()
+    wanted = max(PROPOSED_MIN, query.pieces)
     counts = dict(zip(COLLECTIONS, store.register.counts(), strict=True))
     for name in filter(counts.get, query.collections):
         for vector in query.vectors:
-            ids |= {piece_of(found)[0] for found, _ in nearest(name, vector, query.pieces)}
+            ids |= {piece_of(found)[0] for found, _ in nearest(name, vector, wanted)}
     rows = {row for row, _ in rows_of(store, sorted(ids))} | {row for (row,) in owed}
     hits = rank(store, query, np.array(sorted(rows), np.int64))
     if len(hits) < query.limit and len(hits) < store.used(query.mask):

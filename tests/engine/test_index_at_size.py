@@ -5,7 +5,7 @@ import time
 from tests.engine.conftest import Bench, items, text_of
 from tests.engine.test_chroma import rss_kib
 
-COUNT = 20_000
+COUNT = 21_000
 SLICE_SECONDS_MAX = 3.0
 """Twelve times what a slice aims at, for a machine that has other work."""
 
@@ -23,6 +23,7 @@ def test_twenty_thousand_memories_are_indexed_found_and_dropped(bench: Bench) ->
             break
     stats = bench.index.stats("sky", 100)
     found = bench.not_found(range(0, COUNT, 400))
+    asked_in_part = [(n, bench.ask(f"memory {n}", 1)[0][0]) for n in range(0, COUNT, 400)]
     grown = rss_kib() - before
     dropped = bench.index.drop("sky", [item.id for item in items(range(100, COUNT))])
     bench.settle()
@@ -30,6 +31,7 @@ def test_twenty_thousand_memories_are_indexed_found_and_dropped(bench: Bench) ->
 
     assert stats["collections"]["memory"]["chroma"] == COUNT
     assert (stats["missing"], stats["extra"], found) == (0, 0, [])
+    assert asked_in_part == [(n, f"m{n}") for n in range(0, COUNT, 400)]
     assert longest < SLICE_SECONDS_MAX
     assert grown < 400 * 1024
     assert dropped == {"dropped": COUNT - 100}
