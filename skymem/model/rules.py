@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from skymem.model.kinds import KINDS, Kinds
+
 Access = Literal["private", "group"]
 Backend = Literal["onnx", "sentence-transformers"]
 
@@ -52,6 +54,86 @@ class EngineRules:
 
 
 @dataclass(frozen=True, slots=True)
+class SummarizerRules:
+    """A language model that may write summaries; every sentence of it is checked (row X7)."""
+
+    endpoint: str
+    """URL of an OpenAI-compatible API, up to and without `/chat/completions`."""
+
+    model: str
+    key_env: str | None = None
+    """Name of the environment variable that holds its key."""
+
+    deadline_seconds: float = 60.0
+    """For all calls of one run."""
+
+    tokens_max: int = 2000
+    """Tokens it may write in one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompressRules:
+    """When and how short-term is compressed (row R9)."""
+
+    older_than_seconds: float = 48 * 3600.0
+    likeness: float = 0.86
+    """Cosine from which two statements may say the same; numbers and names still part them."""
+
+    items_max: int = 5000
+    """Memories of one round: bounds memory; a job goes round until nothing is left."""
+
+    summarizer: SummarizerRules | None = None
+    """None writes extracts: sentences as they stand in their sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRules:
+    """What is merged (rows N8, P15, P16)."""
+
+    after_seconds: float = 7 * 86_400.0
+    """Age from which volatile notes without a time to live are merged."""
+
+    batch: int = 5
+    likeness: float = 0.92
+    """Cosine from which two memories may be copies; numbers and names still part them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneRules:
+    """What leaves for trash beside what has expired (rows P18, M9)."""
+
+    older_than_seconds: float | None = None
+    """With `importance_below`: what is both older and worth less goes; None removes nothing."""
+
+    importance_below: float | None = None
+    superseded_after_seconds: float = 30 * 86_400.0
+    """How long what was superseded stays readable as history."""
+
+    archive_older_than_seconds: float | None = None
+    archive_bytes_max: int | None = None
+    """Of all archives of an agent together."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrashRules:
+    """How long trash keeps what was removed (promise 5)."""
+
+    keep_seconds: float = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRules:
+    """How much jobs may remove by judgement (row X4)."""
+
+    per_run: float = 0.10
+    """Share of an agent's tier, 0 to 1."""
+
+    per_30_days: float = 0.30
+    at_least: int = 20
+    """Always allowed, so that a small home can work."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -67,6 +149,17 @@ class RetentionRules:
     """Silence after which a last line without its newline counts as dead (hazard A20)."""
 
     engine: EngineRules = EngineRules()
+    kinds: Kinds = KINDS
+    compress: CompressRules = CompressRules()
+    merge: MergeRules = MergeRules()
+    prune: PruneRules = PruneRules()
+    trash: TrashRules = TrashRules()
+    restore_grace_seconds: float = 30 * 86_400.0
+    """How long a restored memory is exempt from the rule that removed it (promise 10)."""
+
+    budget: BudgetRules = BudgetRules()
+    recall_log: bool = True
+    """Whether ids of what is recalled are counted, for canaries (row X4)."""
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""
