@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skymem.model.identity import digest
+from skymem.model.kinds import KINDS
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Decision, Entry, Plan
 from skymem.model.rules import AgentRules, RetentionRules
 from skymem.policy import promote, rotate
-from skymem.policy.importance import GUIDE, worth
+from skymem.policy.importance import worth
 from skymem.policy.promote import plan_promote
 from skymem.policy.rotate import plan_rotate
 
@@ -81,7 +82,9 @@ def test_a_memory_is_promoted_from_the_threshold_on(
     assert plan.kept == ({"importance": 1} if action == "-" else {})
 
 
-@pytest.mark.parametrize(("kind", "importance"), GUIDE.items())
+@pytest.mark.parametrize(
+    ("kind", "importance"), [(kind.name, kind.importance) for kind in KINDS.values()]
+)
 def test_a_kind_without_importance_counts_as_the_guide_says(kind: str, importance: float) -> None:
     found = worth(Memory({"ts": 1, "content": "x", "kind": kind}))
     assert found == (importance, f"none given; {kind} in the scoring guide")
