@@ -312,11 +312,11 @@ class Keeper:
             return 0, 0
         hits = 0
         picked = _picked(store, size)
-        for row, collection, name in picked:
+        for row, collection in picked:
             vector = store.vectors([row])[0]
             found = self.index.nearest(collection, vector, 1)
             # Another text may have the same vector: what counts is that it is as near.
-            hits += bool(found) and found[0][1] > probe.COSINE_MIN and bool(name)
+            hits += bool(found) and found[0][1] > probe.COSINE_MIN
         return len(picked), hits
 
     # -- when it goes wrong ---------------------------------------------------------------------
@@ -386,10 +386,10 @@ class Keeper:
         self._probed = ""
 
 
-def _picked(store: Store, size: int) -> list[tuple[int, str, str]]:
-    """Rows picked by chance, each with a collection and name of a piece there."""
+def _picked(store: Store, size: int) -> list[tuple[int, str]]:
+    """Rows picked by chance, each with the collection of a piece there."""
     query = (
-        "SELECT row, collection, id || '#' || number FROM pieces JOIN items USING (item) "
+        "SELECT row, collection FROM pieces JOIN items USING (item) "
         "WHERE row >= ? AND stored ORDER BY row LIMIT 1"
     )
     if store.count <= size:
@@ -397,4 +397,4 @@ def _picked(store: Store, size: int) -> list[tuple[int, str, str]]:
     else:
         starts = [secrets.randbelow(store.count) for _ in range(size)]
     found = {row for start in starts for row in store.register.ask(query, (start,))}
-    return [(int(str(r)), COLLECTIONS[int(str(c)) - 1], str(n)) for r, c, n in sorted(found)]
+    return [(row, COLLECTIONS[code - 1]) for row, code in sorted(found)]

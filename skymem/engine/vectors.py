@@ -1,7 +1,7 @@
 """The seam to a vector index: what the engine asks of one, and how one says that it is broken."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,3 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Let its files go."""
-
-
-Manifest: TypeAlias = dict[str, Any]
