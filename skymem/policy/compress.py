@@ -1,0 +1,183 @@
+"""When does a memory leave short-term for a record? When it is old enough (rows R9, R10, X7).
+
+What is compressed goes to the archive, where it stays resolvable, and a statement that quotes it
+goes to the profile or to its project's record. Nothing is said twice, and nothing that may cease to
+hold: what has expired, is superseded or will expire is archived without a statement.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from heapq import nsmallest
+from typing import Final, NamedTuple
+
+from skymem.model.plan import Damage, Decision, Entry, Plan, Reason
+from skymem.policy.draft import Draft, Item, Likeness
+from skymem.policy.living import Living, Place, RecordKey, places
+from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
+from skymem.policy.sentences import lead
+from skymem.policy.summary import LEAD_CHARACTERS, Summarize, extractive
+
+MICROSECONDS_PER_DAY: Final = 86_400_000_000
+
+NAME_CHARACTERS: Final = 64
+"""Of a project's name, in a reason."""
+
+COMPRESSED: Final = "compressed"
+NO_SUMMARY: Final = "no_summary"
+
+
+class Terms(NamedTuple):
+    """The rules compress goes by."""
+
+    older_than_us: int
+    """Age from which a memory is compressed."""
+
+    items_max: int
+    """Memories in one round, the oldest first; the job goes round again."""
+
+    compressible: Callable[[str | None], bool]
+    """Whether a kind is compressed; a memory without a kind is left to rotate."""
+
+    line_bytes_max: int
+    """The longest line a record may become; what does not fit is archived without a statement."""
+
+
+def alone(texts: Sequence[str]) -> Iterable[tuple[int, int]]:
+    """Find none alike: for whoever has no likeness at hand."""
+    del texts
+    return ()
+
+
+def plan_compress(
+    entries: Iterable[Entry | Damage],
+    agent: str,
+    terms: Terms,
+    *,
+    now_us: int,
+    records: Living,
+    lapsed: Collection[str] = frozenset(),
+    summarize: Summarize = extractive,
+    likeness: Likeness = alone,
+) -> Plan:
+    """Decide every line of an agent's short-term, each once, and write what is made of them.
+
+    Args:
+        entries: the lines of short-term, in file order.
+        agent: whose they are.
+        terms: the rules.
+        now_us: the time, microseconds since the epoch.
+        records: the active profiles and project records.
+        lapsed: ids, in any tier, of memories that hold no more: expired, superseded, forgotten.
+            They give no statement, and one that a record has of them is taken out of it.
+        summarize: makes statements of a group; whatever it gives is checked (row X7).
+        likeness: pairs of texts that are alike, by their places; alike ones stand together.
+    """
+    plan = Plan("compress", agent, threshold=_days(terms.older_than_us))
+    chosen = _choose(plan, entries, terms, now_us)
+    drafts = {
+        key: Draft(key, parts, lapsed, bytes_max=terms.line_bytes_max)
+        for key, parts in records.parts.items()
+    }
+    decided: dict[str, Reason] = {}
+    for entry in chosen:
+        if entry.id not in decided:
+            age = _days(now_us - (entry.memory.time_us or 0))
+            gate, note = _take(entry, drafts, lapsed, terms)
+            decided[entry.id] = Reason(gate, age, plan.threshold, note)
+            plan.decisions.append(leave("archive", entry, decided[entry.id]))
+        else:
+            plan.decisions.append(repeat(entry, "this run"))
+    withheld: dict[str, int] = {}
+    for key in sorted(drafts):
+        addition = drafts[key].finish(now_us, summarize, likeness, withheld)
+        if addition is not None:
+            plan.additions.append(addition)
+    plan.withheld = withheld
+    plan.decisions.sort(key=_start)
+    return plan
+
+
+def _choose(
+    plan: Plan, entries: Iterable[Entry | Damage], terms: Terms, now_us: int
+) -> list[Entry]:
+    """Find the lines that leave: the oldest, and of two of the same time the one of lesser id."""
+    found: list[Entry] = []
+    room = min(terms.items_max, DECISIONS_MAX)
+    for entry in entries:
+        if isinstance(entry, Damage):
+            plan.decisions.append(quarantine(entry))
+            continue
+        plan.lines += 1
+        if entry.elsewhere:
+            if len(plan.decisions) < DECISIONS_MAX:
+                plan.decisions.append(repeat(entry, entry.elsewhere))
+            else:
+                plan.unfinished = True
+            continue
+        gate = _kept_by(entry, terms, now_us)
+        if gate:
+            plan.kept[gate] = plan.kept.get(gate, 0) + 1
+            continue
+        found.append(entry)
+        if len(found) > 2 * room:
+            found = nsmallest(room, found, key=_age)
+            plan.unfinished = True
+    if len(found) > room:
+        plan.unfinished = True
+    return nsmallest(room, found, key=_age)
+
+
+def _kept_by(entry: Entry, terms: Terms, now_us: int) -> str:
+    """Name the gate that keeps a memory in short-term; "" when none does."""
+    memory = entry.memory
+    if entry.pinned:
+        return "pinned"
+    if memory.kind is None or not terms.compressible(memory.kind):
+        return "kind"
+    if memory.time_us is None:
+        return "too_young"  # nobody knows better
+    if memory.time_us > now_us:
+        return "future"
+    return "too_young" if now_us - memory.time_us < terms.older_than_us else ""
+
+
+def _take(
+    entry: Entry, drafts: dict[RecordKey, Draft], lapsed: Collection[str], terms: Terms
+) -> tuple[str, str]:
+    """Put a memory into the drafts it belongs to; gives the gate, and where, or why nowhere."""
+    memory = entry.memory
+    if entry.id in lapsed:
+        return NO_SUMMARY, "expired or superseded"
+    if memory.expires_us is not None and memory.stability != "permanent":
+        return NO_SUMMARY, "it expires"
+    found = places(memory)
+    if not found:
+        return NO_SUMMARY, "fits no record"
+    if lead(memory.content, LEAD_CHARACTERS) is None:
+        return NO_SUMMARY, "no text, or no sentence that is short enough"
+    taken = [place for place in found if _add(entry, place, drafts, terms)]
+    if not taken:
+        return NO_SUMMARY, "the record is full"
+    return COMPRESSED, ", ".join(map(_named, taken))
+
+
+def _add(entry: Entry, place: Place, drafts: dict[RecordKey, Draft], terms: Terms) -> bool:
+    draft = drafts.get(place.key)
+    if draft is None:
+        draft = drafts[place.key] = Draft(place.key, (), bytes_max=terms.line_bytes_max)
+    return draft.add(Item(entry.id, entry.memory, place))
+
+
+def _named(place: Place) -> str:
+    return f"project:{place.name[:NAME_CHARACTERS]}" if place.name else place.key.what
+
+
+def _age(entry: Entry) -> tuple[int, str, int]:
+    return entry.memory.time_us or 0, entry.id, entry.line
+
+
+def _start(decision: Decision) -> int:
+    return decision.start
+
+
+def _days(span_us: int) -> float:
+    return round(span_us / MICROSECONDS_PER_DAY, 3)
