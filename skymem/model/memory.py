@@ -13,6 +13,9 @@ from skymem.model.strict_json import LineDamage
 Spelling = Literal["ts", "timestamp"]
 
 SECONDS_MAX: Final = 253_402_300_800  # the year 10000: nothing datetime can't hold gets in
+TTL_DAYS_MAX: Final = SECONDS_MAX / 86_400
+"""From any time on it reaches beyond the year 10000: who writes more means for ever."""
+
 SCORE_MAX: Final = 10
 UNUSABLE_ID: Final = "id_as_written"
 """Where a line that moves keeps an `id` that can name nothing: a list, an object, half a pair."""
@@ -125,9 +128,11 @@ class Memory:
 
     @property
     def ttl_days(self) -> float | None:
-        """Days it is good for, from its time on (row N2)."""
+        """Days it is good for, from its time on; None when for ever (row N2)."""
         value = self.field("ttl_days")
-        return float(value) if type(value) in (int, float) else None
+        if type(value) not in (int, float) or abs(value) > TTL_DAYS_MAX:
+            return None
+        return float(value)
 
     @property
     def expires_us(self) -> int | None:

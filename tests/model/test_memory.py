@@ -37,6 +37,8 @@ def second(**metadata: Any) -> Memory:
         ("ttl_days", 2, "ttl_days", 2.0),
         ("ttl_days", 0.5, "expires_us", 10_000_000 + DAY_US // 2),
         ("ttl_days", "soon", "ttl_days", None),
+        ("ttl_days", 1e308, "ttl_days", None),
+        ("ttl_days", 10**400, "expires_us", None),
         ("expires_at", 99, "expires_us", 99_000_000),
         ("expires_at", "1970-01-02T00:00:00Z", "expires_us", DAY_US),
         ("expires_at", "never", "expires_us", None),
