@@ -59,6 +59,14 @@ class DamageFoundError(SkymemError):
     exit_code = 20
 
 
+class LossBudgetError(SkymemError):
+    """{0}"""
+
+    # How many by judgement, of how many, against which limit (row X4).
+    exit_code = 21
+    hint = "nothing was removed; see what and why: the same with --dry-run"
+
+
 class StalePlanError(SkymemError):
     """the plan no longer fits: {0}"""
 
@@ -76,6 +84,14 @@ class UnknownMemoryError(SkymemError):
     """no such memory: {0}"""
 
     exit_code = 24
+
+
+class ClockMovedError(SkymemError):
+    """the clock moved: {0}"""
+
+    # Both times, and how far they are from what should be between them (promise 5).
+    exit_code = 25
+    hint = "nothing was removed; set the clock right, or if it is right now: --accept-clock"
 
 
 class NotAllowedError(SkymemError):
