@@ -5,11 +5,12 @@ goes to the profile or to its project's record. Nothing is said twice, and nothi
 hold: what has expired, is superseded or will expire is archived without a statement.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import nsmallest
-from typing import Final, NamedTuple
+from typing import Final
 
 from skymem.model.plan import Damage, Decision, Entry, Plan, Reason
+from skymem.model.rules import RetentionRules
 from skymem.policy.draft import Draft, Item, Likeness
 from skymem.policy.living import Living, Place, RecordKey, places
 from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
@@ -25,22 +26,6 @@ COMPRESSED: Final = "compressed"
 NO_SUMMARY: Final = "no_summary"
 
 
-class Terms(NamedTuple):
-    """The rules compress goes by."""
-
-    older_than_us: int
-    """Age from which a memory is compressed."""
-
-    items_max: int
-    """Memories in one round, the oldest first; the job goes round again."""
-
-    compressible: Callable[[str | None], bool]
-    """Whether a kind is compressed; a memory without a kind is left to rotate."""
-
-    line_bytes_max: int
-    """The longest line a record may become; what does not fit is archived without a statement."""
-
-
 def alone(texts: Sequence[str]) -> Iterable[tuple[int, int]]:
     """Find none alike: for whoever has no likeness at hand."""
     del texts
@@ -50,7 +35,7 @@ def alone(texts: Sequence[str]) -> Iterable[tuple[int, int]]:
 def plan_compress(
     entries: Iterable[Entry | Damage],
     agent: str,
-    terms: Terms,
+    rules: RetentionRules,
     *,
     now_us: int,
     records: Living,
@@ -63,7 +48,7 @@ def plan_compress(
     Args:
         entries: the lines of short-term, in file order.
         agent: whose they are.
-        terms: the rules.
+        rules: the home's.
         now_us: the time, microseconds since the epoch.
         records: the active profiles and project records.
         lapsed: ids, in any tier, of memories that hold no more: expired, superseded, forgotten.
@@ -71,17 +56,14 @@ def plan_compress(
         summarize: makes statements of a group; whatever it gives is checked (row X7).
         likeness: pairs of texts that are alike, by their places; alike ones stand together.
     """
-    plan = Plan("compress", agent, threshold=_days(terms.older_than_us))
-    chosen = _choose(plan, entries, terms, now_us)
-    drafts = {
-        key: Draft(key, parts, lapsed, bytes_max=terms.line_bytes_max)
-        for key, parts in records.parts.items()
-    }
+    plan = Plan("compress", agent, threshold=_days(_older_than_us(rules)))
+    chosen = _choose(plan, entries, rules, now_us)
+    drafts = {key: Draft(key, parts, lapsed, rules=rules) for key, parts in records.parts.items()}
     decided: dict[str, Reason] = {}
     for entry in chosen:
         if entry.id not in decided:
             age = _days(now_us - (entry.memory.time_us or 0))
-            gate, note = _take(entry, drafts, lapsed, terms)
+            gate, note = _take(entry, drafts, lapsed, rules)
             decided[entry.id] = Reason(gate, age, plan.threshold, note)
             plan.decisions.append(leave("archive", entry, decided[entry.id]))
         else:
@@ -97,11 +79,11 @@ def plan_compress(
 
 
 def _choose(
-    plan: Plan, entries: Iterable[Entry | Damage], terms: Terms, now_us: int
+    plan: Plan, entries: Iterable[Entry | Damage], rules: RetentionRules, now_us: int
 ) -> list[Entry]:
     """Find the lines that leave: the oldest, and of two of the same time the one of lesser id."""
     found: list[Entry] = []
-    room = min(terms.items_max, DECISIONS_MAX)
+    room = min(rules.compress.items_max, DECISIONS_MAX)
     for entry in entries:
         if isinstance(entry, Damage):
             plan.decisions.append(quarantine(entry))
@@ -113,7 +95,7 @@ def _choose(
             else:
                 plan.unfinished = True
             continue
-        gate = _kept_by(entry, terms, now_us)
+        gate = _kept_by(entry, rules, now_us)
         if gate:
             plan.kept[gate] = plan.kept.get(gate, 0) + 1
             continue
@@ -126,22 +108,22 @@ def _choose(
     return nsmallest(room, found, key=_age)
 
 
-def _kept_by(entry: Entry, terms: Terms, now_us: int) -> str:
+def _kept_by(entry: Entry, rules: RetentionRules, now_us: int) -> str:
     """Name the gate that keeps a memory in short-term; "" when none does."""
     memory = entry.memory
     if entry.pinned:
         return "pinned"
-    if memory.kind is None or not terms.compressible(memory.kind):
+    if not rules.kinds.of(memory.kind).compress:
         return "kind"
     if memory.time_us is None:
         return "too_young"  # nobody knows better
     if memory.time_us > now_us:
         return "future"
-    return "too_young" if now_us - memory.time_us < terms.older_than_us else ""
+    return "too_young" if now_us - memory.time_us < _older_than_us(rules) else ""
 
 
 def _take(
-    entry: Entry, drafts: dict[RecordKey, Draft], lapsed: Collection[str], terms: Terms
+    entry: Entry, drafts: dict[RecordKey, Draft], lapsed: Collection[str], rules: RetentionRules
 ) -> tuple[str, str]:
     """Put a memory into the drafts it belongs to; gives the gate, and where, or why nowhere."""
     memory = entry.memory
@@ -154,21 +136,25 @@ def _take(
         return NO_SUMMARY, "fits no record"
     if lead(memory.content, LEAD_CHARACTERS) is None:
         return NO_SUMMARY, "no text, or no sentence that is short enough"
-    taken = [place for place in found if _add(entry, place, drafts, terms)]
+    taken = [place for place in found if _add(entry, place, drafts, rules)]
     if not taken:
         return NO_SUMMARY, "the record is full"
     return COMPRESSED, ", ".join(map(_named, taken))
 
 
-def _add(entry: Entry, place: Place, drafts: dict[RecordKey, Draft], terms: Terms) -> bool:
+def _add(entry: Entry, place: Place, drafts: dict[RecordKey, Draft], rules: RetentionRules) -> bool:
     draft = drafts.get(place.key)
     if draft is None:
-        draft = drafts[place.key] = Draft(place.key, (), bytes_max=terms.line_bytes_max)
+        draft = drafts[place.key] = Draft(place.key, (), rules=rules)
     return draft.add(Item(entry.id, entry.memory, place))
 
 
 def _named(place: Place) -> str:
     return f"project:{place.name[:NAME_CHARACTERS]}" if place.name else place.key.what
+
+
+def _older_than_us(rules: RetentionRules) -> int:
+    return round(rules.compress.older_than_seconds * 1_000_000)
 
 
 def _age(entry: Entry) -> tuple[int, str, int]:

@@ -20,6 +20,7 @@ from skymem.model.records import (
     record_line,
     sections,
 )
+from skymem.model.rules import RetentionRules
 from skymem.policy.faithful import signature
 from skymem.policy.importance import worth
 from skymem.policy.living import Part, Place, RecordKey
@@ -60,7 +61,7 @@ class Draft:
         parts: Sequence[Part],
         lapsed: Collection[str] = frozenset(),
         *,
-        bytes_max: int,
+        rules: RetentionRules,
     ) -> None:
         """Take up what the active records say, but for what holds no more.
 
@@ -68,9 +69,10 @@ class Draft:
             key: whose record it is.
             parts: the active records it replaces, oldest first.
             lapsed: ids of memories that hold no more.
-            bytes_max: the longest its line may become.
+            rules: the home's; its line becomes no longer than they allow.
         """
-        self._bytes_max = bytes_max
+        self._kinds = rules.kinds
+        self._bytes_max = rules.line_bytes_max
         self._key = key
         self._parts = parts
         self._name = ""
@@ -186,7 +188,7 @@ class Draft:
     def _fields(self) -> dict[str, Any]:
         memories = [part.memory for part in self._parts]
         memories += [item.memory for item in self._items]
-        importance = max(worth(memory).importance for memory in memories)
+        importance = max(worth(memory, self._kinds).importance for memory in memories)
         return {"importance": importance, **inherited(memories), **self._key.fields()}
 
 

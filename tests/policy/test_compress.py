@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,8 +21,9 @@ from skymem.model.records import (
     record_of,
     sections,
 )
+from skymem.model.rules import CompressRules, RetentionRules
 from skymem.model.spelling import read_line
-from skymem.policy.compress import Terms, plan_compress
+from skymem.policy.compress import plan_compress
 from skymem.policy.living import Living, RecordKey
 from skymem.policy.summary import SourceGroup, Summary
 
@@ -31,7 +33,7 @@ NOW_US = NOW * 1_000_000
 OLD = NOW - 72 * HOUR
 WIDTH = 100
 COMPRESSIBLE = {"fact", "preference", "project", "decision", "crumb", "request", "result"}
-TERMS = Terms(48 * HOUR * 1_000_000, 5000, lambda kind: kind in COMPRESSIBLE, 1024 * 1024)
+RULES = RetentionRules()
 NOTHING = Living({})
 
 
@@ -51,8 +53,8 @@ def entries(*items: dict[str, Any]) -> list[Entry | Damage]:
 def compress(
     lines: Sequence[Entry | Damage], records: Living = NOTHING, now_us: int = NOW_US, **more: Any
 ) -> Plan:
-    terms = more.pop("terms", TERMS)
-    return plan_compress(lines, "sky", terms, now_us=now_us, records=records, **more)
+    rules = more.pop("rules", RULES)
+    return plan_compress(lines, "sky", rules, now_us=now_us, records=records, **more)
 
 
 def said(addition: Addition) -> dict[str, list[str]]:
@@ -313,11 +315,13 @@ def test_damage_repeats_and_twins_are_decided_as_by_every_job() -> None:
 def test_a_round_takes_the_oldest_and_says_that_there_is_more() -> None:
     lines = [entry(place, id=f"m{place}", kind="fact") for place in range(40)]
     random.Random(5).shuffle(lines)
-    plan = compress(lines, terms=TERMS._replace(items_max=7))
+    plan = compress(lines, rules=replace(RULES, compress=CompressRules(items_max=7)))
 
     assert plan.unfinished
     assert {one.id for one in plan.decisions} == {f"m{place}" for place in range(7)}
-    assert not compress(lines[:7], terms=TERMS._replace(items_max=7)).unfinished
+    assert not compress(
+        lines[:7], rules=replace(RULES, compress=CompressRules(items_max=7))
+    ).unfinished
 
 
 def test_a_record_never_grows_beyond_a_line() -> None:
@@ -326,14 +330,14 @@ def test_a_record_never_grows_beyond_a_line() -> None:
     ]
     lines = entries(*({"kind": "fact", "content": text} for text in texts))
     limit = 20_000
-    plan = compress(lines, terms=TERMS._replace(line_bytes_max=limit))
+    plan = compress(lines, rules=replace(RULES, line_bytes_max=limit))
     (addition,) = plan.additions
 
     assert limit / 4 < len(addition.line) <= limit
     full = [one for one in plan.decisions if one.reason.note == "the record is full"]
     assert len(full) + len(addition.evidence) == 60
     _, records = after(plan, lines, NOTHING)
-    assert compress([], records, terms=TERMS._replace(line_bytes_max=limit)).additions == []
+    assert compress([], records, rules=replace(RULES, line_bytes_max=limit)).additions == []
 
 
 def test_a_model_that_says_too_much_gives_way_to_quotations() -> None:
@@ -351,7 +355,7 @@ def test_a_model_that_says_too_much_gives_way_to_quotations() -> None:
 
     texts = [f"Thing{place} " + "is so " * 50 for place in range(9)]
     lines = entries(*({"kind": "fact", "content": text} for text in texts))
-    plan = compress(lines, terms=TERMS._replace(line_bytes_max=20_000), summarize=chatty)
+    plan = compress(lines, rules=replace(RULES, line_bytes_max=20_000), summarize=chatty)
 
     assert len(plan.additions[0].line) <= 20_000
 
@@ -482,10 +486,10 @@ def test_every_line_is_decided_once_whatever_their_order(
 ) -> None:
     lines = entries(*items)
     lapsed = {f"m{place}" for place in gone}
-    terms = TERMS._replace(items_max=items_max)
-    plan = compress(lines, lapsed=lapsed, terms=terms)
+    rules = replace(RULES, compress=CompressRules(items_max=items_max))
+    plan = compress(lines, lapsed=lapsed, rules=rules)
     shuffled.shuffle(lines)
-    other = compress(lines, lapsed=lapsed, terms=terms)
+    other = compress(lines, lapsed=lapsed, rules=rules)
 
     assert (other.decisions, other.additions, other.kept) == (
         plan.decisions,
