@@ -21,7 +21,7 @@ from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors, take_lease
 from skymem.stores.lock import holder_of
-from skymem.stores.shelf import _open_or_none
+from skymem.stores.shelf import open_or_none
 
 MOUNTS: Final = Path("/proc/self/mounts")
 FREE_BYTES_MIN: Final = 100 * 1024 * 1024
@@ -196,7 +196,7 @@ def _readable(path: Path) -> Iterator[Check]:
     """Find nothing where there is nothing or a file we can open."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         yield _say("problem", "files", f"{path} is no regular file; put one there")
-    elif (fd := _open_or_none(path)) is not None:
+    elif (fd := open_or_none(path)) is not None:
         os.close(fd)
 
 

@@ -22,7 +22,7 @@ from skymem.stores.cursors import rag_pending
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
-from skymem.stores.shelf import Shelf, _open_or_none
+from skymem.stores.shelf import Shelf, open_or_none
 from skymem.stores.status import read_json
 
 if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
@@ -249,7 +249,7 @@ def _look_at_short(found: dict[str, Any], shelf: Shelf) -> None:
     lines = size = backlog = 0
     oldest: float | None = None
     for path, start in [*shelf.drains.tails(), (shelf.paths.short_term, 0)]:
-        fd = _open_or_none(path)
+        fd = open_or_none(path)
         if fd is None:
             continue
         try:

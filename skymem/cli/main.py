@@ -10,9 +10,11 @@ from skymem.cli import (
     home_verbs,
     index_verbs,
     job_verbs,
+    listing_verbs,
     memory_verbs,
     recall_verbs,
     schedule_verbs,
+    trash_verbs,
     watch_verbs,
 )
 from skymem.cli.options import Globals
@@ -80,9 +82,19 @@ for verb in (
     watch_verbs.check,
     memory_verbs.remember,
     recall_verbs.recall,
+    listing_verbs.recent,
     memory_verbs.show,
+    trash_verbs.forget,
+    trash_verbs.restore,
+    trash_verbs.undo,
+    trash_verbs.compact,
+    trash_verbs.pin,
+    trash_verbs.unpin,
+    trash_verbs.correct,
     home_verbs.doctor,
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(memory_verbs.agents_app, name="agents")
+app.add_typer(listing_verbs.archive_app, name="archive")
+app.add_typer(trash_verbs.trash_app, name="trash")
 app.add_typer(config_verbs.config_app, name="config")

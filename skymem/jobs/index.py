@@ -135,6 +135,7 @@ class Indexing:
             self._cursors = IndexCursors(self._catalog, self._agent, epoch)
             self.result.eligible = max(self.result.eligible, self._owed())
             try:
+                self._take_out_trash()
                 self._hand_over_tier("long")
                 if self._work.rules.engine.recent:
                     self._hand_over_tier("archive")
@@ -158,6 +159,14 @@ class Indexing:
             ends = {place.id: place.end for place in piece.places}
             for last in self._put(COLLECTIONS[tier], self._read(piece, lacking)):
                 self._pass(piece, ends[last])
+            self._pass(piece, piece.reaches)
+
+    def _take_out_trash(self) -> None:
+        """What was removed has no vector any more; `restore` has it embedded again, from cache."""
+        for piece in self._cursors.pieces("trash", ASKED_AT_ONCE):
+            self._work.check_stop()
+            if piece.places:
+                self._engine.drop(self._agent, [place.id for place in piece.places])
             self._pass(piece, piece.reaches)
 
     def _pass(self, piece: Piece, reaches: int) -> None:
@@ -286,7 +295,7 @@ def follow_up(work: Workplace, catalog: Catalog, agents: Sequence[str]) -> None:
 def is_owed(work: Workplace, catalog: Catalog, agent: str) -> bool:
     """Whether the index lacks anything it should have, as far as the catalog knows."""
     cursors = IndexCursors(catalog, agent, index_epoch(work.paths, agent))
-    if cursors.owed("long"):
+    if cursors.owed("long") or cursors.owed("trash"):
         return True
     if not work.rules.engine.recent:
         return False

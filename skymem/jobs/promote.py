@@ -18,7 +18,7 @@ def plan(sight: Sight) -> Plan:
     """Read short-term and decide; changes nothing."""
     rules = sight.work.rules
     entries = sight.reading.entries()
-    return plan_promote(entries, sight.agent, rules.for_agent(sight.agent))
+    return plan_promote(entries, sight.agent, rules.for_agent(sight.agent), rules.kinds)
 
 
 def apply(carrying: Carrying) -> str:

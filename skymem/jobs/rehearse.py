@@ -78,6 +78,7 @@ def open_reading(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> R
     """Open short-term for one pass of a job."""
     reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
     reading.protection = read_protection(shelf.paths.protected)
+    reading.protection.forget((), work.now() - work.rules.restore_grace_seconds)
     reading.progress = partial(work.progress, f"{job} {shelf.paths.name}")
     return reading
 

@@ -19,16 +19,16 @@ def seen(agent: str, catalog: Catalog, reading: Reading) -> Iterator[dict[str, A
     known = catalog.known(agent)
     there = reading.digests
     if known is None:
-        yield from _ids("adopt", agent, _digests(there), reading.named)
+        yield from _ids("adopt", agent, digests_of(there), reading.named)
     elif there.startswith(known[0]):
-        yield from _ids("remember", agent, _digests(there, len(known[0])), reading.named)
+        yield from _ids("remember", agent, digests_of(there, len(known[0])), reading.named)
     else:
-        before, after = set(_digests(known[0])), set(_digests(there))
+        before, after = set(digests_of(known[0])), set(digests_of(there))
         gone = [known[1].get(one.hex(), one.hex()) for one in before - after]
         moved = catalog.find(agent, gone)
         edited = sorted(name for name in gone if name not in moved)
         yield from in_batches("ids", edited, op="edited outside", agent=agent)
-        new = (one for one in _digests(there) if one not in before)
+        new = (one for one in digests_of(there) if one not in before)
         yield from _ids("remember", agent, new, reading.named)
 
 
@@ -40,7 +40,7 @@ def remember_known(catalog: Catalog, reading: Reading, plan: Plan) -> None:
         stays += reading.digests[at : line * DIGEST_BYTES]
         at = (line + 1) * DIGEST_BYTES
     stays += reading.digests[at:]
-    names = {one.hex() for one in _digests(stays)} if reading.named else set()
+    names = {one.hex() for one in digests_of(stays)} if reading.named else set()
     named = {key: name for key, name in reading.named.items() if key in names}
     catalog.set_known(plan.agent, bytes(stays), named)
 
@@ -52,5 +52,6 @@ def _ids(
     return in_batches("ids", ids, op=op, agent=agent)
 
 
-def _digests(joined: bytes | bytearray, start: int = 0) -> Iterator[bytes]:
+def digests_of(joined: bytes | bytearray, start: int = 0) -> Iterator[bytes]:
+    """Take digests apart that are kept one after the other."""
     return (bytes(joined[at : at + DIGEST_BYTES]) for at in range(start, len(joined), DIGEST_BYTES))

@@ -193,7 +193,9 @@ class Damage(NamedTuple):
 class Entry:
     """A readable line of short-term, as a policy sees it."""
 
-    __slots__ = ("digest", "elsewhere", "end", "id", "line", "memory", "pinned", "start")
+    __slots__ = (
+        "digest", "elsewhere", "end", "id", "line", "memory", "pinned", "restored", "start",
+    )  # fmt: skip
 
     def __init__(self, start: int, end: int, memory: Memory, digest: bytes) -> None:
         self.start = start
@@ -207,3 +209,6 @@ class Entry:
 
         self.pinned = False
         """Whether every job leaves it where it is."""
+
+        self.restored = ""
+        """The gate that moved it before it was brought back of late: that leaves it alone now."""

@@ -1,14 +1,15 @@
 """When is a memory promoted? When it is worth at least the threshold (rows P6, M5).
 
-Change the rule in `decide`. Lines below the threshold, and pinned ones, stay untouched; a line
-whose memory another tier has already is a repeat: it leaves short-term and is never added again
-(design §4).
+Change the rule in `decide`. Lines below the threshold stay untouched, and so do pinned ones, those
+of a kind that is not promoted, and those whose promotion was undone of late. A line whose memory
+another tier has already is a repeat: it leaves short-term and is never added again (design §4).
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from skymem.model.kinds import KINDS, Kinds
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
 from skymem.policy.importance import worth
@@ -17,7 +18,9 @@ DECISIONS_MAX: Final = 100_000
 """Decisions in one round: bounds memory; a job goes round until nothing is left to decide."""
 
 
-def plan_promote(entries: Iterable[Entry | Damage], agent: str, rules: AgentRules) -> Plan:
+def plan_promote(
+    entries: Iterable[Entry | Damage], agent: str, rules: AgentRules, kinds: Kinds = KINDS
+) -> Plan:
     """Decide every line of an agent's short-term, each once."""
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
     chosen: set[str] = set()
@@ -33,12 +36,10 @@ def plan_promote(entries: Iterable[Entry | Damage], agent: str, rules: AgentRule
         if entry.elsewhere:
             plan.decisions.append(repeat(entry, entry.elsewhere))
             continue
-        if entry.pinned:
-            kept["pinned"] += 1
-            continue
-        reason = decide(entry, rules)
-        if reason is None:
-            kept["importance"] += 1
+        reason = decide(entry, rules, kinds)
+        gate = keeps(entry, reason, kinds)
+        if gate or reason is None:
+            kept[gate] += 1
         elif entry.id in chosen:
             plan.decisions.append(repeat(entry, "this run"))
         else:
@@ -48,12 +49,23 @@ def plan_promote(entries: Iterable[Entry | Damage], agent: str, rules: AgentRule
     return plan
 
 
-def decide(entry: Entry, rules: AgentRules) -> Reason | None:
+def decide(entry: Entry, rules: AgentRules, kinds: Kinds = KINDS) -> Reason | None:
     """Say why this memory is promoted, or None when it is not."""
-    importance, source = worth(entry.memory)
+    importance, source = worth(entry.memory, kinds)
     if importance < rules.promote_threshold:
         return None
     return Reason("importance", importance, rules.promote_threshold, source)
+
+
+def keeps(entry: Entry, reason: Reason | None, kinds: Kinds) -> str:
+    """Name the gate that keeps a memory in short-term; "" when none does."""
+    if entry.pinned:
+        return "pinned"
+    if reason is None:
+        return "importance"
+    if entry.restored == reason.gate:
+        return "restored"
+    return "" if kinds.of(entry.memory.kind).promote else "kind"
 
 
 def leave(action: Action, entry: Entry, reason: Reason) -> Decision:

@@ -26,7 +26,7 @@ class _Columns:
 
         self.elsewhere: dict[int, str] = {}
         self.pinned: set[str] = set()
-        """Ids of memories that stay, whatever their age."""
+        """Ids of memories that stay, whatever their age: pinned, or their rotation was undone."""
 
         self.digests = bytearray()
 
@@ -40,7 +40,7 @@ class _Columns:
             self.named[line] = entry.id
         if entry.elsewhere:
             self.elsewhere[line] = entry.elsewhere
-        elif entry.pinned:
+        elif entry.pinned or entry.restored == "line_limit":
             self.pinned.add(entry.id)
 
     def id(self, line: int) -> str:

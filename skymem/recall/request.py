@@ -48,7 +48,9 @@ class Filters:
         """Whether a memory may answer; its tier is looked at elsewhere."""
         if self.since_us is not None and (memory.time_us is None or memory.time_us < self.since_us):
             return False
-        if self.until_us is not None and (memory.time_us is None or memory.time_us >= self.until_us):
+        if self.until_us is not None and (
+            memory.time_us is None or memory.time_us >= self.until_us
+        ):
             return False
         if self.kind is not None and memory.kind != self.kind:
             return False

@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
+from skymem.policy import standing
+from skymem.policy.alike import word_key
 from skymem.stores.catalog_file import catalog_path, connect, connect_in_memory, set_aside
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
@@ -335,9 +337,10 @@ def links_of(name: str, memory: Memory) -> Iterator[Link]:
 
 def _aspects(memory: Memory) -> tuple[int | None, float | None, str, int, bytes | None]:
     """What queries ask for: expiry, worth, kind, whether it should have a ttl, what it says."""
-    expires_us = None if memory.stability == "permanent" else memory.expires_us
+    expires_us = standing.expires_us(memory)
     unlimited = memory.stability == "volatile" and expires_us is None
-    return expires_us, memory.importance, memory.kind or "", unlimited, None
+    words = word_key(memory.content) if memory.content else None
+    return expires_us, memory.importance, memory.kind or "", unlimited, words
 
 
 def _unchanged(path: Path, row: list[Any] | None) -> bool:

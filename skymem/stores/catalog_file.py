@@ -18,6 +18,7 @@ CREATE TABLE memories (
     PRIMARY KEY (agent, id)) WITHOUT ROWID;
 CREATE INDEX memories_by_place ON memories (file, start);
 CREATE INDEX memories_by_time ON memories (agent, time_us);
+CREATE INDEX memories_by_kind ON memories (agent, kind) WHERE kind <> '';
 CREATE INDEX memories_by_expiry ON memories (agent, expires_us) WHERE expires_us IS NOT NULL;
 CREATE INDEX memories_unlimited ON memories (agent, time_us) WHERE unlimited = 1;
 CREATE INDEX memories_by_words ON memories (agent, words) WHERE words IS NOT NULL;
@@ -30,8 +31,9 @@ CREATE TABLE links (
 
 _SCHEMA: Final = """
 CREATE TABLE files (
-    file INTEGER PRIMARY KEY, agent TEXT, tier TEXT, name TEXT, inode INTEGER, read_to INTEGER,
-    mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER, oldest_us INTEGER,
+    file INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT, tier TEXT, name TEXT, inode INTEGER,
+    read_to INTEGER, mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER,
+    oldest_us INTEGER,
     epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
     UNIQUE (agent, name));
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);

@@ -86,6 +86,12 @@ class Ledger:
             if entry is not None:
                 yield end, entry
 
+    def mentioning(self, word: bytes) -> Iterator[dict[str, Any]]:
+        """Yield each whole entry whose line has these bytes in it."""
+        for _, raw in self._lines_from(0):
+            if raw is not None and word in raw and (entry := _parse(raw)) is not None:
+                yield entry
+
     def _lines_from(self, offset: int) -> Iterator[tuple[int, bytes | None]]:
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)

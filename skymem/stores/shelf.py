@@ -102,7 +102,7 @@ class Shelf:
         """Everything readers count as short-term: drains' rests, then the file."""
         limit = self.rules.line_bytes_max
         for path, start in [*self.drains.tails(), (self.paths.short_term, 0)]:
-            fd = _open_or_none(path)
+            fd = open_or_none(path)
             if fd is None:
                 continue
             try:
@@ -121,7 +121,7 @@ class Shelf:
         """
         for name, path in tier_files(self.paths):
             tier = "long" if name == self.paths.long_term.name else "archive"
-            fd = _open_or_none(path) if tier in tiers else None
+            fd = open_or_none(path) if tier in tiers else None
             if fd is None:
                 continue
             try:
@@ -156,7 +156,7 @@ class Shelf:
         for name, found in places.items():
             by_file.setdefault(found.file, []).append((found.start, name))
         for file, wanted in by_file.items():
-            fd = _open_or_none(self.paths.directory / file)
+            fd = open_or_none(self.paths.directory / file)
             if fd is None:
                 continue
             try:
@@ -200,7 +200,7 @@ class Reading:
         """Offsets of lines to leave out, as if another plan had taken them already."""
 
         self.protection = Protection()
-        """Who is pinned; nobody until somebody says so."""
+        """Who is pinned or was brought back of late; nobody until somebody says so."""
 
         self.waiting: Sequence[tuple[Path, int]] = ()
         """Files, and offsets in them, that hold lines on their way to short-term."""
@@ -208,7 +208,7 @@ class Reading:
         self.progress: Callable[[int, int], None] = lambda _done, _whole: None
         """Told now and then how many bytes of how many were read."""
 
-        self.fd = _open_or_none(shelf.paths.short_term)
+        self.fd = open_or_none(shelf.paths.short_term)
         self.size = self.consumed = 0
         self._dead_tail = False
         if self.fd is not None:
@@ -263,7 +263,7 @@ class Reading:
         """Read what other files still hold for short-term, as if it stood at the end already."""
         behind = self.size
         for path, start in self.waiting:
-            fd = _open_or_none(path)
+            fd = open_or_none(path)
             if fd is None:
                 continue
             try:
@@ -293,6 +293,8 @@ class Reading:
         self._naming.name(entries)
         for entry in entries:
             entry.pinned = self.protection.is_pinned(entry.id, entry.memory)
+            if entry.id in self.protection.restored:
+                entry.restored = self.protection.restored[entry.id].gate
         if not self.pass_over:
             return batch
         return [item for item in batch if item.start not in self.pass_over]
@@ -300,7 +302,7 @@ class Reading:
 
 def tier_entries(path: Path) -> Iterator[Entry]:
     """Yield the memories of one file of long-term or the archives; damage is passed over."""
-    fd = _open_or_none(path)
+    fd = open_or_none(path)
     if fd is None:
         return
     try:
@@ -318,7 +320,12 @@ def _moved_by(entry: Entry | Damage, behind: int) -> Entry | Damage:
     return Entry(entry.start + behind, entry.end + behind, entry.memory, entry.digest)
 
 
-def _open_or_none(path: Path) -> int | None:
+def open_or_none(path: Path) -> int | None:
+    """Open a file for reading; None where there is none.
+
+    Raises:
+        NotAllowedError, DiskError: it is a link, a pipe, or can't be read.
+    """
     refuse_link(path)
     with disk_errors(path):
         try:

@@ -1,0 +1,194 @@
+"""Verbs that remove and bring back: forget, restore, undo, compact, trash; pin, unpin, correct."""
+
+from typing import Annotated, Any
+
+import typer
+
+from skymem.cli import render
+from skymem.cli.options import DryRun, Json, globals_of, stop_flag
+
+trash_app = typer.Typer(no_args_is_help=True, help="What was removed, until it is compacted.")
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="An id, or its first letters.")]
+
+
+def forget(
+    context: typer.Context,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID…", help="Ids, or their first letters.")
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="All whose text has it: a regular expression."),
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Move memories to trash, whatever tier they are in; `restore` brings them back.
+
+    Example: skymem forget --match "draft of the newsletter" --dry-run
+    """
+    from skymem.errors import UsageError
+    from skymem.jobs.detail import exit_code
+    from skymem.upkeep import forget_memories
+
+    if bool(ids) == (match is not None):
+        raise UsageError("give either ids or --match PATTERN")
+    spoken = globals_of(context)
+    agent = spoken.bound_agent()
+    stop_flag.listen()
+    detail, outcomes = forget_memories(spoken.open(), agent, ids or [], match, dry_run=dry_run)
+    _told(detail, f"{detail['forgotten']} forgotten", as_json=as_json)
+    raise typer.Exit(exit_code(outcomes))
+
+
+def restore(
+    context: typer.Context,
+    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids, or their first letters.")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Bring memories back from trash to their tier, byte for byte.
+
+    Example: skymem restore c1dbbfd1
+    """
+    from skymem.upkeep import restore_memories
+
+    spoken = globals_of(context)
+    agent = spoken.bound_agent()
+    stop_flag.listen()
+    detail = restore_memories(spoken.open(), agent, ids, dry_run=dry_run)
+    back = ", ".join(f"{one['id']} to {one['tier']}" for one in detail["restored"])
+    _told(detail, f"restored {back}", as_json=as_json)
+
+
+def undo(
+    context: typer.Context,
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run's name; the last one when left out.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Take a whole run back: promote, rotate, compress, merge, prune, forget or correct.
+
+    Example: skymem undo --dry-run
+    """
+    from skymem.upkeep import undo_run
+
+    spoken = globals_of(context)
+    home = spoken.open()
+    agents = home.agents(spoken.agent)
+    stop_flag.listen()
+    detail = undo_run(home, run, agents, dry_run=dry_run)
+    told = f"undone {detail['of']}: {len(detail['restored'])} back where they were"
+    if detail["removed"]:
+        told += f", {len(detail['removed'])} of its own to trash"
+    for why, count in detail["left"].items():
+        told += f", {count} {why}"
+    _told(detail, told, as_json=as_json)
+
+
+def compact(context: typer.Context, dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Empty trash of what has lain in it for its grace; what is gone then is gone.
+
+    Example: skymem compact --dry-run
+    """
+    from skymem.upkeep import compact_trash
+
+    spoken = globals_of(context)
+    home = spoken.open()
+    agents = home.agents(spoken.agent)
+    stop_flag.listen()
+    detail, code = compact_trash(home, agents, dry_run=dry_run)
+    _told(detail, f"{detail['compacted']} gone for good", as_json=as_json)
+    raise typer.Exit(code)
+
+
+def pin(context: typer.Context, name: Id, dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Protect a memory from every job: it stays where it is, and does not expire.
+
+    Example: skymem pin c1dbbfd1
+    """
+    _pin(context, name, pinned=True, dry_run=dry_run, as_json=as_json)
+
+
+def unpin(context: typer.Context, name: Id, dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Let jobs have a pinned memory again.
+
+    Example: skymem unpin c1dbbfd1
+    """
+    _pin(context, name, pinned=False, dry_run=dry_run, as_json=as_json)
+
+
+def correct(
+    context: typer.Context,
+    name: Id,
+    text: Annotated[str, typer.Argument(help="What is right.")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Put a correction in the place of a memory and its copies; the old one stays as history.
+
+    Example: skymem correct c1dbbfd1 "User wants reports at 8am"
+    """
+    from skymem.jobs.detail import exit_code
+    from skymem.upkeep import correct_memory
+
+    spoken = globals_of(context)
+    agent = spoken.bound_agent()
+    stop_flag.listen()
+    detail, outcomes = correct_memory(spoken.open(), agent, name, text, dry_run=dry_run)
+    _told(detail, f"{detail['corrected']} corrected by {detail['id']}", as_json=as_json)
+    raise typer.Exit(exit_code(outcomes))
+
+
+@trash_app.command("list")
+def trash_list(context: typer.Context, as_json: Json = False) -> None:
+    """List what is in trash, why, and until when it can be restored.
+
+    Example: skymem trash list
+    """
+    from skymem.upkeep import trash_listing
+
+    spoken = globals_of(context)
+    home = spoken.open()
+    found = trash_listing(home, home.agents(spoken.agent))
+    if as_json:
+        render.document({"trash": found})
+        return
+    rows = [
+        [
+            one["agent"],
+            render.harmless(one["id"]),
+            one["tier"],
+            render.moment(one["trashed_at"]),
+            render.moment(one["until"]),
+            render.harmless(one["reason"]),
+        ]
+        for one in found
+    ]
+    render.table(["agent", "id", "was in", "removed (UTC)", "kept until (UTC)", "why"], rows)
+
+
+def _pin(context: typer.Context, name: str, *, pinned: bool, dry_run: bool, as_json: bool) -> None:
+    from skymem.upkeep import pin_memory
+
+    spoken = globals_of(context)
+    agent = spoken.bound_agent()
+    found = pin_memory(spoken.open(), agent, name, pinned=pinned, dry_run=dry_run)
+    if as_json:
+        render.document({"id": found, "agent": agent, "pinned": pinned})
+    else:
+        render.line(found)
+
+
+def _told(detail: dict[str, Any], told: str, *, as_json: bool) -> None:
+    if as_json:
+        render.document(detail)
+        return
+    would = "would be: " if detail.get("dry_run") else ""
+    why = f" ({detail['why']})" if "why" in detail else ""
+    render.line(f"{would}{told}{why}")
+    if "error" in detail:
+        render.complain(detail["error"])

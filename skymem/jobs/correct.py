@@ -1,0 +1,85 @@
+"""Correct: a new memory in long-term supersedes what was wrong, and its near-copies (design §3).
+
+The old line stays as it is, readable as history; no reader returns it any more.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from skymem.errors import InvalidMemoryError
+from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
+from skymem.jobs.table import Job
+from skymem.model.identity import derived_id, digest
+from skymem.model.memory import Memory
+from skymem.model.plan import Addition, Damage, Entry, Plan
+from skymem.model.spelling import compose
+from skymem.policy.alike import word_key
+from skymem.policy.importance import worth
+from skymem.policy.promote import quarantine
+from skymem.stores.lifecycle import Lifecycle
+
+SCOPE = ("scope", "user_id", "session", "tenant")
+
+
+def correct(name: str, wrong: Memory, text: str) -> Job:
+    """The job that puts `text` in the place of one memory."""
+    return Job(lambda sight: plan(sight, name, wrong, text), apply)
+
+
+def plan(sight: Sight, name: str, wrong: Memory, text: str) -> Plan:
+    """Make the correction, and find everything it corrects.
+
+    Raises:
+        InvalidMemoryError: it says what was there already, or nothing.
+    """
+    if not text.strip():
+        raise InvalidMemoryError("a correction has no text; to remove a memory: skymem forget ID")
+    if text == wrong.content:
+        raise InvalidMemoryError("the correction is what the memory says already")
+    found = Plan("correct", sight.agent)
+    copies = {name, *_copies(sight, found, word_key(wrong.content))}
+    fields = _fields(sight, wrong, text)
+    fields["supersedes"] = sorted(copies)
+    own = derived_id(digest(Memory(fields)))
+    line = compose({**fields, "id": own})
+    found.additions.append(Addition("correction", own, line, supersedes=tuple(sorted(copies))))
+    return found
+
+
+def apply(carrying: Carrying) -> str:
+    """Append the correction to long-term."""
+    return carrying.carry_out(lambda raw, _memory, _decision: raw, lambda _lines: None)
+
+
+def _copies(sight: Sight, found: Plan, words: bytes) -> Iterator[str]:
+    """Memories that say the very same but for case and punctuation, in every tier."""
+    for entry in sight.reading.entries():
+        if isinstance(entry, Damage):
+            found.decisions.append(quarantine(entry))
+            continue
+        found.lines += 1
+        if _same(entry, words):
+            yield entry.id
+    life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
+    for stored in life.same_words(words):
+        yield stored.id
+
+
+def _same(entry: Entry, words: bytes) -> bool:
+    return bool(entry.memory.content) and word_key(entry.memory.content) == words
+
+
+def _fields(sight: Sight, wrong: Memory, text: str) -> dict[str, Any]:
+    """The new memory's fields: of the old one, all that is not about its text or its life."""
+    now = sight.work.now()
+    fields: dict[str, Any] = {"ts": now, "type": "long", "content": text}
+    if wrong.tags:
+        fields["tags"] = list(wrong.tags)
+    fields["importance"] = worth(wrong, sight.work.rules.kinds).importance
+    fields |= {"kind": wrong.kind} if wrong.kind else {}
+    fields |= {key: wrong.scope[key] for key in SCOPE if key in wrong.scope}
+    for key in ("stability", "sensitivity"):
+        value = getattr(wrong, key)
+        fields |= {key: value} if value else {}
+    return {**fields, "origin": "user", "promoted_at": int(now)}

@@ -1,0 +1,89 @@
+"""Restore: what is in trash comes back to its tier, byte for byte (promise 5)."""
+
+from collections.abc import Collection
+from typing import Any
+
+from skymem.errors import UnknownMemoryError
+from skymem.jobs.move import run_id
+from skymem.jobs.prepare import ready, settle
+from skymem.jobs.put_back import Return
+from skymem.jobs.workplace import Workplace
+from skymem.stores.ledger import in_batches
+from skymem.stores.shelf import Shelf
+from skymem.stores.trash import Held
+
+
+def restore(
+    work: Workplace, agent: str, names: Collection[str], *, dry_run: bool = False
+) -> dict[str, Any]:
+    """Bring memories back; returns the detail, with the ids under `restored`.
+
+    Args:
+        work: the home.
+        agent: whose trash.
+        names: ids, or their first letters.
+        dry_run: only say what would come back.
+
+    Raises:
+        UnknownMemoryError: one is not in trash; nothing was restored.
+        BusyError, DiskError: nothing is lost; do it again.
+    """
+    started = work.now()
+    with work.catalog() as catalog:
+        if dry_run:
+            held = _find(work.shelf(agent), names)
+            return _detail(agent, held, started, started, dry_run=True)
+        with ready(work, catalog, agent, "restore") as (shelf, _):
+            held = _find(shelf, names)
+            run = run_id("restore", work.now())
+            back = Return(work, shelf, catalog)
+            for one in held:
+                back.add_held(one)
+            begin = {"op": "begin", "agent": agent, "run": run, "job": "restore", "short": []}
+            end = {"op": "end", "agent": agent, "run": run, "job": "restore"}
+            decided = [["restore", one.id, *one.reason[:3], one.run, one.file, -1] for one in held]
+            batches = in_batches("decided", decided, op="decide", agent=agent, run=run)
+            work.ledger().append([begin, *batches], work.now())
+            back.carry_out(run)
+            work.ledger().append([end], work.now())
+        settle(work, shelf, {run})
+    return {**_detail(agent, held, started, work.now()), "runs": [run]}
+
+
+def _find(shelf: Shelf, names: Collection[str]) -> list[Held]:
+    """Find each by its id, or by letters that begin just one."""
+    exact: dict[str, Held] = {}
+    order: dict[str, int] = {}
+    begins: dict[str, dict[str, Held]] = {name: {} for name in names}
+    for number, held in enumerate(shelf.trash.all()):  # the last removal wins
+        order[held.id] = number
+        for name in names:
+            if held.id == name:
+                exact[name] = held
+            elif held.id.startswith(name):
+                begins[name][held.id] = held
+    found: dict[str, Held] = {}
+    for name in names:
+        near = [exact[name]] if name in exact else [*begins[name].values()]
+        if not near:
+            raise UnknownMemoryError(f"{name} is not in trash (agent {shelf.paths.name})")
+        if len(near) > 1:
+            ids = ", ".join(one.id for one in near[:5])
+            raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
+        found[near[0].id] = near[0]
+    return sorted(found.values(), key=lambda one: order[one.id])
+
+
+def _detail(
+    agent: str, held: Collection[Held], started: float, ended: float, *, dry_run: bool = False
+) -> dict[str, Any]:
+    detail: dict[str, Any] = {
+        "ok": True,
+        "job": "restore",
+        "started": started,
+        "duration_s": round(ended - started, 6),
+        "acted": len(held),
+        "agent": agent,
+        "restored": [{"id": one.id, "tier": one.tier} for one in held],
+    }
+    return {**detail, "dry_run": True} if dry_run else detail

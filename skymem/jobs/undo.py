@@ -1,0 +1,247 @@
+"""Undo: a whole run of a job is taken back, from what the ledger says it did (promise 5).
+
+Lines return to where they stood, byte for byte; new memories that the run made go to trash. What
+has moved on since, or is gone, is left and told. Dropped repeats stay dropped, as their memory is
+elsewhere, and so does damage: its bytes are in quarantine.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from skymem.errors import UsageError
+from skymem.jobs.move import run_id
+from skymem.jobs.prepare import ready, settle
+from skymem.jobs.put_back import Return, Returning
+from skymem.jobs.workplace import Workplace
+from skymem.model.plan import STAYING, Reason
+from skymem.model.spelling import former
+from skymem.model.strict_json import BOM
+from skymem.stores.catalog import Catalog, Found
+from skymem.stores.edits import Edit
+from skymem.stores.files import disk_errors
+from skymem.stores.ledger import Ledger, in_batches
+from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.protection import read_protection
+from skymem.stores.shelf import Shelf
+from skymem.stores.trash import Held
+
+UNDOABLE = ("promote", "rotate", "compress", "merge", "prune", "forget", "correct")
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A run as the ledger has it."""
+
+    run: str
+    agent: str
+    job: str
+    decided: list[list[Any]] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    """Ids of the memories it made."""
+
+    before: dict[str, bytes] = field(default_factory=dict)
+    """Fingerprints of the lines that moved, as they stood, by id."""
+
+
+def recorded(ledger: Ledger, run: str | None, agents: Collection[str]) -> Recorded:
+    """Find a run by its name, or the last that did anything for one of these agents.
+
+    Raises:
+        UsageError: there is none, or it is one that can't be taken back.
+    """
+    found: Recorded | None = None
+    for _, entry in ledger.read_from(0):
+        if entry.get("op") == "begin" and _wanted(entry, run, agents):
+            found = Recorded(entry["run"], entry["agent"], entry["job"])
+        elif found is not None and entry.get("run") == found.run:
+            _take(found, entry)
+    if found is None:
+        whose = ", ".join(sorted(agents))
+        raise UsageError(
+            f"the ledger has no run {run!r:.80} of {whose}; see: skymem audit log"
+            if run
+            else "no run has done anything yet that could be undone"
+        )
+    if found.job not in UNDOABLE:
+        raise UsageError(f"{found.run} is no run of a job: a {found.job} can't be undone")
+    return found
+
+
+def _wanted(entry: dict[str, Any], run: str | None, agents: Collection[str]) -> bool:
+    if run is not None:
+        return entry["run"] == run and entry["agent"] in agents
+    return entry["agent"] in agents and entry["job"] in UNDOABLE
+
+
+def _take(found: Recorded, entry: dict[str, Any]) -> None:
+    if entry["op"] == "decide":
+        found.decided += entry["decided"]
+    elif entry["op"] == "add":
+        found.added += [one[1] for one in entry["added"]]
+    elif entry["op"] == "moved":
+        found.before |= {one[0]: bytes.fromhex(one[1]) for one in entry["moved"]}
+
+
+def undo(
+    work: Workplace, run: str | None, agents: Collection[str], *, dry_run: bool = False
+) -> dict[str, Any]:
+    """Take a run back; returns the detail, with the ids under `restored`.
+
+    Args:
+        work: the home.
+        run: its name, as `skymem audit log` and the status tell it; the last one when None.
+        agents: whose runs count.
+        dry_run: only say what would come back.
+
+    Raises:
+        UsageError: there is no such run.
+        BusyError, DiskError: nothing is lost; do it again.
+    """
+    started = work.now()
+    record = recorded(work.ledger(), run, agents)
+    with work.catalog() as catalog:
+        if dry_run:
+            shelf = work.shelf(record.agent)
+            undoing = work.ask(
+                catalog, shelf, lambda: _Undoing(work, shelf, catalog, record, "").prepared()
+            )
+            return {**undoing.detail(started), "dry_run": True}
+        with ready(work, catalog, record.agent, "undo") as (shelf, _):
+            own = run_id("undo", work.now())
+            undoing = _Undoing(work, shelf, catalog, record, own).prepared()
+            undoing.carry_out()
+        settle(work, shelf, {own})
+    detail = undoing.detail(started)
+    return {**detail, "runs": [own]} if detail["acted"] else detail
+
+
+class _Undoing:
+    """One run being taken back."""
+
+    def __init__(
+        self, work: Workplace, shelf: Shelf, catalog: Catalog, record: Recorded, own: str
+    ) -> None:
+        self._work = work
+        self._shelf = shelf
+        self._record = record
+        self._own = own
+        self._catalog = catalog
+        self._back = Return(work, shelf, catalog)
+        self._life = Lifecycle(catalog, record.agent, work.rules.kinds)
+        self._pinned = read_protection(shelf.paths.protected).pinned
+        self._left: Counter[str] = Counter()
+        self._respelled = 0
+
+    def prepared(self) -> "_Undoing":
+        """Find where everything is now."""
+        self._from_trash()
+        self._from_tiers()
+        self._additions()
+        return self
+
+    def carry_out(self) -> None:
+        """Do it, between its own entries in the ledger; nothing to do leaves no entry."""
+        if not (self._back.gates or self._back.to_trash):
+            return
+        whose = {"agent": self._record.agent, "run": self._own}
+        begin = {"op": "begin", **whose, "job": "undo", "short": [], "of": self._record.run}
+        returning = [["undo", name, gate] for name, gate in self._back.gates.items()]
+        removed = [["trash", held.id, "undone"] for held in self._back.to_trash]
+        spelled = ([*one, None, None, self._record.run, "", -1] for one in [*returning, *removed])
+        batches = in_batches("decided", spelled, op="decide", **whose)
+        self._work.ledger().append([begin, *batches], self._work.now())
+        self._back.carry_out(self._own)
+        self._work.ledger().append([{"op": "end", **whose, "job": "undo"}], self._work.now())
+
+    def detail(self, started: float) -> dict[str, Any]:
+        """What came back, what went, and what had moved on."""
+        back = self._back
+        detail: dict[str, Any] = {
+            "ok": True,
+            "job": "undo",
+            "of": self._record.run,
+            "agent": self._record.agent,
+            "started": started,
+            "duration_s": round(self._work.now() - started, 6),
+            "acted": len(back.gates) + len(back.to_trash),
+            "restored": [*back.gates],
+            "removed": [held.id for held in back.to_trash],
+            "left": dict(self._left),
+        }
+        if self._respelled:
+            detail["respelled"] = self._respelled
+        if not detail["acted"]:
+            detail["why"] = "all of it was taken back, or has moved on, already"
+        return detail
+
+    def _from_trash(self) -> None:
+        lying = {
+            held.id: held
+            for held in self._shelf.trash.read(self._shelf.trash.file_of(self._record.run))
+        }
+        trashed = {name for action, name, *_ in self._record.decided if action == "trash"}
+        for name, held in lying.items():  # in their order, as each says what it stood behind
+            if name in trashed:
+                self._back.add_held(held)
+        if gone := len(trashed - lying.keys()):
+            self._left["no longer in trash"] += gone
+
+    def _from_tiers(self) -> None:
+        """Lines that the run took from short-term to another tier."""
+        moved = [one for one in self._record.decided if one[0] not in (*STAYING, "trash")]
+        places = self._catalog.find(self._record.agent, [one[1] for one in moved])
+        for _, name, gate, _, _, _, _, line in moved:
+            place = places.get(name)
+            if place is None or place.tier == "trash":
+                self._left["moved on"] += 1
+                continue
+            self._back.short.append(Returning(name, self._as_it_was(name, place), at=line))
+            self._leaves(place)
+            self._back.gates[name] = gate
+
+    def _leaves(self, place: Found) -> None:
+        edit = Edit(place.start, place.end)
+        self._back.gone.setdefault(place.file, []).append(edit)
+
+    def _as_it_was(self, name: str, place: Found) -> bytes:
+        """The line as it stood in short-term: the one spelling that has its fingerprint."""
+        raw = self._raw(place)
+        wanted = self._record.before.get(name)
+        key = self._work.home_key()
+        likely = b""
+        for line in former(raw):
+            likely = likely or line
+            if key.fingerprint(line) == wanted:
+                return line + b"\n"
+        self._respelled += wanted is not None
+        return likely + b"\n"
+
+    def _raw(self, place: Found) -> bytes:
+        path = self._shelf.paths.directory / place.file
+        with disk_errors(path):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                raw = os.pread(fd, place.end - place.start, place.start)
+            finally:
+                os.close(fd)
+        return (raw.removeprefix(BOM) if place.start == 0 else raw).strip(b"\n")
+
+    def _additions(self) -> None:
+        """Memories the run made go to trash, unless somebody pinned them."""
+        places = self._catalog.find(self._record.agent, self._record.added)
+        now = self._work.now()
+        for name, place in places.items():
+            if place.tier == "trash":
+                continue
+            # A correction is pinned because what it corrects was; its own undoing outranks that.
+            if name in self._pinned and self._record.job != "correct":
+                self._left["pinned"] += 1
+                continue
+            reason = Reason("undone", note=self._record.run)
+            after = self._life.before(place.file, place.start)
+            where = (place.tier, place.file, self._own, now, reason, after)
+            self._back.to_trash.append(Held(name, *where, self._raw(place)))
+            self._leaves(place)

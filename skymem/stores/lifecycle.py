@@ -1,0 +1,128 @@
+"""What the catalog knows of the life of memories: which expire, which are old, what refers to what.
+
+Each question costs what it finds and not what is stored, so that a run with nothing to do is as
+cheap at a million memories as at a thousand (design §7).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from skymem.model.kinds import KINDS, Kinds
+from skymem.model.plan import Stored
+from skymem.stores.catalog import Catalog
+
+_STORED: Final = (
+    "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
+    "FROM memories JOIN files USING (file) WHERE memories.agent = ? AND tier IN ('long', 'archive')"
+)
+
+
+class Reference(NamedTuple):
+    """One memory refers to another."""
+
+    source: str
+    target: str
+    time_us: int | None
+    """When the one that refers happened."""
+
+
+class Lifecycle:
+    """The long-term and archives of one agent, as the caught-up catalog knows them."""
+
+    def __init__(self, catalog: Catalog, agent: str, kinds: Kinds = KINDS) -> None:
+        """Look at `catalog`; a memory without importance is worth what `kinds` says of its kind."""
+        self._database = catalog.database
+        self._agent = agent
+        self._kinds = kinds
+
+    def expired(self, now_us: int) -> list[Stored]:
+        """Those whose time to live is over."""
+        return self._select("AND expires_us <= ?", now_us)
+
+    def old(self, before_us: int, importance_below: float) -> list[Stored]:
+        """Those that happened before a time and are worth less than a number."""
+        found = self._select(
+            "AND time_us < ? AND (importance IS NULL OR importance < ?)",
+            before_us,
+            importance_below,
+        )
+        return [one for one in found if one.importance < importance_below]
+
+    def unlimited(self, before_us: int) -> list[Stored]:
+        """Volatile ones without a time to live that happened before a time (row N8)."""
+        return self._select("AND unlimited = 1 AND time_us < ?", before_us)
+
+    def named(self, ids: Iterable[str]) -> list[Stored]:
+        """Those with these ids."""
+        return [one for name in ids for one in self._select("AND id = ?", name)]
+
+    def in_file(self, name: str) -> list[Stored]:
+        """Those of one file, in its order."""
+        return sorted(self._select("AND name = ?", name), key=lambda one: one.start)
+
+    def of_kinds(self, kinds: Iterable[str]) -> list[Stored]:
+        """Those of these kinds."""
+        return [one for kind in kinds for one in self._select("AND kind = ? AND kind <> ''", kind)]
+
+    def same_words(self, words: bytes) -> list[Stored]:
+        """Those that say the same but for case and punctuation."""
+        return self._select("AND words = ?", words)
+
+    def count(self, tier: str) -> int:
+        """How many memories a tier has."""
+        query = "SELECT COALESCE(SUM(memories), 0) FROM files WHERE agent = ? AND tier = ?"
+        return int(self._database.execute(query, (self._agent, tier)).fetchone()[0])
+
+    def before(self, file: str, start: int) -> str | None:
+        """The id of the memory that stands before a place in a file."""
+        row = self._database.execute(
+            "SELECT id FROM memories JOIN files USING (file) "
+            "WHERE files.agent = ? AND name = ? AND start < ? ORDER BY start DESC LIMIT 1",
+            (self._agent, file, start),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def end_of(self, file: str, name: str) -> int | None:
+        """Where a memory ends in a file; None when it is not in it."""
+        row = self._database.execute(
+            "SELECT end FROM memories JOIN files USING (file) "
+            "WHERE memories.agent = ? AND id = ? AND name = ?",
+            (self._agent, name, file),
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+    def newest_us(self, file: str) -> int | None:
+        """When the newest memory of a file happened."""
+        row = self._database.execute(
+            "SELECT MAX(time_us) FROM memories JOIN files USING (file) "
+            "WHERE files.agent = ? AND name = ?",
+            (self._agent, file),
+        ).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def references(self, relation: str) -> Iterator[Reference]:
+        """Every `supersedes` or `evidence` that a memory of long-term or an archive has."""
+        query = (
+            "SELECT source, target, time_us FROM links "
+            "JOIN memories ON memories.agent = links.agent AND memories.id = links.source "
+            "WHERE links.agent = ? AND relation = ?"
+        )
+        for row in self._database.execute(query, (self._agent, relation)):
+            yield Reference(*row)
+
+    def newest_first(self, since_us: int) -> Iterator[tuple[int, str]]:
+        """Time and id of each memory since a time, newest first."""
+        query = (
+            "SELECT time_us, id FROM memories JOIN files USING (file) WHERE memories.agent = ? "
+            "AND tier IN ('long', 'archive') AND time_us >= ? ORDER BY time_us DESC, id"
+        )
+        yield from self._database.execute(query, (self._agent, since_us))
+
+    def _select(self, condition: str, *values: Any) -> list[Stored]:
+        rows = self._database.execute(f"{_STORED} {condition}", (self._agent, *values))
+        return [self._stored(row) for row in rows]
+
+    def _stored(self, row: Sequence[Any]) -> Stored:
+        name, tier, file, start, end, time_us, expires_us, importance, kind = row
+        worth = self._kinds.of(kind or None).importance if importance is None else importance
+        return Stored(name, tier, file, start, end, time_us, expires_us, worth, kind)

@@ -1,0 +1,86 @@
+"""Which memories of an agent are active now: what every reader asks before it returns one (N3).
+
+The catalog knows the links of long-term and archives; those of short-term are read from its lines,
+few of which have any. Nothing is stored: what expires is gone from answers at that very moment.
+"""
+
+import os
+from collections.abc import Iterator
+
+from skymem.model.identity import derived_id
+from skymem.model.kinds import KINDS, Kinds
+from skymem.model.memory import Memory
+from skymem.model.plan import Entry
+from skymem.policy.standing import Chains, Link, Single, State, is_expired, single_of, standing
+from skymem.stores.catalog import Catalog
+from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.lines import entries_of, last_newline_end, raw_lines
+from skymem.stores.protection import Protection, read_protection
+from skymem.stores.shelf import Shelf, open_or_none
+
+
+class Standings:
+    """The standing of one agent's memories at one moment."""
+
+    def __init__(self, chains: Chains, protection: Protection, now_us: int) -> None:
+        """Hold what `of` finds out."""
+        self.chains = chains
+        self._protection = protection
+        self._now_us = now_us
+
+    @classmethod
+    def of(cls, shelf: Shelf, catalog: Catalog, now_us: int, kinds: Kinds = KINDS) -> "Standings":
+        """Find out who supersedes whom; `catalog` is caught up.
+
+        Raises:
+            ProtectionDamagedError: what is pinned can't be read.
+            DiskError: short-term can't be read.
+        """
+        protection = read_protection(shelf.paths.protected)
+        life = Lifecycle(catalog, shelf.paths.name, kinds)
+        single_kinds = kinds.single()
+        links = [Link(*one[:1], one.time_us, one.target) for one in life.references("supersedes")]
+        singles: list[Single] = []
+
+        def note(name: str, memory: Memory) -> None:
+            pinned = protection.is_pinned(name, memory)
+            if memory.kind in single_kinds and not is_expired(memory, now_us=now_us, pinned=pinned):
+                singles.append(Single(name, memory.time_us, single_of(memory)))
+
+        for entry in _notable(shelf, single_kinds):
+            name = entry.memory.source_id or derived_id(entry.digest)
+            links += [Link(name, entry.memory.time_us, one) for one in entry.memory.supersedes]
+            note(name, entry.memory)
+        places = catalog.find(shelf.paths.name, [one.id for one in life.of_kinds(single_kinds)])
+        for kept in shelf.read(places):
+            note(kept.id, kept.memory)
+        return cls(Chains.of(links, singles=singles), protection, now_us)
+
+    def of_memory(self, name: str, memory: Memory) -> State:
+        """Whether a reader may return a memory: only when it is active."""
+        pinned = self._protection.is_pinned(name, memory)
+        return standing(name, memory, self.chains, now_us=self._now_us, pinned=pinned)
+
+    def let(self, name: str, memory: Memory) -> bool:
+        """Whether it is active."""
+        return self.of_memory(name, memory) == "active"
+
+
+def _notable(shelf: Shelf, kinds: frozenset[str]) -> Iterator[Entry]:
+    """The lines of short-term that may have to do with others: few are parsed for this."""
+    signs = [b"supersedes", *(kind.encode() for kind in kinds)]
+    limit = shelf.rules.line_bytes_max
+    for path, start in [*shelf.drains.tails(), (shelf.paths.short_term, 0)]:
+        fd = open_or_none(path)
+        if fd is None:
+            continue
+        try:
+            stop = last_newline_end(fd, os.fstat(fd).st_size)
+            for offset, raw, end in raw_lines(fd, start, stop, limit):
+                # A key or a kind spelled with \u escapes is not seen; json.dumps never does that
+                # to ASCII, and long-term and archives are parsed whole.
+                if raw is not None and any(sign in raw for sign in signs):
+                    found = entries_of(offset, raw, end)
+                    yield from (one for one in found if isinstance(one, Entry))
+        finally:
+            os.close(fd)

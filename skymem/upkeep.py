@@ -1,0 +1,157 @@
+"""What a person does to single memories: forget, restore, undo, pin, correct; each on the record.
+
+One code path for the CLI and the Python API, above the jobs whose work it is.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from skymem.errors import UnknownMemoryError
+from skymem.jobs import compact, correct, restore, runner, undo
+from skymem.jobs.forget import Wanted, forget
+from skymem.jobs.prepare import ready
+from skymem.recall.listing import pattern_of
+from skymem.stores.protection import read_protection, write_protection
+from skymem.stores.shelf import Kept
+
+if TYPE_CHECKING:
+    from skymem.app import Home
+    from skymem.jobs.detail import Outcome
+
+
+def forget_memories(
+    home: "Home",
+    agent: str,
+    names: Collection[str],
+    pattern: str | None = None,
+    *,
+    dry_run: bool = False,
+) -> "tuple[dict[str, Any], list[Outcome]]":
+    """Move memories to trash, by ids or by a pattern over their text.
+
+    Raises:
+        UnknownMemoryError: one is not there, or in trash already; nothing was forgotten.
+        UsageError: the pattern is no regular expression.
+    """
+    ids = [_living(home, agent, name).id for name in names]
+    wanted = Wanted(frozenset(ids), pattern_of(pattern) if pattern is not None else None)
+    detail, outcomes = runner.run(
+        home.workplace(), "forget", [agent], dry_run=dry_run, table={"forget": forget(wanted)}
+    )
+    if not dry_run:
+        home.record("forget", detail)
+    return detail, outcomes
+
+
+def restore_memories(
+    home: "Home", agent: str, names: Collection[str], *, dry_run: bool = False
+) -> dict[str, Any]:
+    """Bring memories back from trash to their tier.
+
+    Raises:
+        UnknownMemoryError: one is not in trash; nothing was restored.
+    """
+    detail = restore.restore(home.workplace(), agent, names, dry_run=dry_run)
+    if not dry_run:
+        home.record("restore", detail)
+    return detail
+
+
+def undo_run(
+    home: "Home", run: str | None, agents: Collection[str], *, dry_run: bool = False
+) -> dict[str, Any]:
+    """Take a whole run back, the last one when none is named.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    detail = undo.undo(home.workplace(), run, agents, dry_run=dry_run)
+    if not dry_run:
+        home.record("undo", detail)
+    return detail
+
+
+def compact_trash(
+    home: "Home", agents: Collection[str], *, action: str = "compact", dry_run: bool = False
+) -> tuple[dict[str, Any], int]:
+    """Empty trash of what is past its grace; the detail and the exit code."""
+    detail, code = compact.compact(home.workplace(), agents, dry_run=dry_run)
+    if not dry_run:
+        home.record(action, detail)
+    return detail, code
+
+
+def correct_memory(
+    home: "Home", agent: str, name: str, text: str, *, dry_run: bool = False
+) -> "tuple[dict[str, Any], list[Outcome]]":
+    """Supersede a memory by a correction, which is pinned when the memory was.
+
+    Raises:
+        UnknownMemoryError: it is not there, or in trash.
+        InvalidMemoryError: the correction says nothing new.
+    """
+    kept = _living(home, agent, name)
+    job = correct.correct(kept.id, kept.memory, text)
+    detail, outcomes = runner.run(
+        home.workplace(), "correct", [agent], dry_run=dry_run, table={"correct": job}
+    )
+    detail["id"] = next((one for outcome in outcomes for one in outcome.made), None)
+    if not dry_run:
+        protection = read_protection(home.paths.agent(agent).protected)
+        if detail["id"] and protection.is_pinned(kept.id, kept.memory):
+            pin_memory(home, agent, detail["id"])
+        home.record("correct", detail)
+    return detail, outcomes
+
+
+def pin_memory(
+    home: "Home", agent: str, name: str, *, pinned: bool = True, dry_run: bool = False
+) -> str:
+    """Protect a memory from every job, or let them have it again; returns its id.
+
+    Raises:
+        UnknownMemoryError: it is not there, or in trash.
+    """
+    kept = _living(home, agent, name)
+    if dry_run:
+        return kept.id
+    work = home.workplace()
+    with work.catalog() as catalog, ready(work, catalog, agent, "pin") as (shelf, _):
+        protection = read_protection(shelf.paths.protected)
+        if pinned:
+            protection.pin(kept.id, work.now())
+        else:
+            protection.unpin(kept.id, kept.memory, work.now())
+        write_protection(shelf.paths.protected, protection, shelf.files)
+        entry = {"op": "pin" if pinned else "unpin", "agent": agent, "ids": [kept.id]}
+        work.ledger().append([entry], work.now())
+    return kept.id
+
+
+def trash_listing(home: "Home", agents: Sequence[str]) -> list[dict[str, Any]]:
+    """What is in trash, oldest removal first: whence, why, and until when it can be restored."""
+    work = home.workplace()
+    keep = home.rules.trash.keep_seconds
+    return [
+        {
+            "id": held.id,
+            "agent": agent,
+            "tier": held.tier,
+            "run": held.run,
+            "trashed_at": held.trashed_at,
+            "until": held.trashed_at + keep,
+            "gate": held.reason.gate,
+            "reason": held.reason.words(),
+        }
+        for agent in agents
+        for held in work.shelf(agent).trash.all()
+    ]
+
+
+def _living(home: "Home", agent: str, name: str) -> Kept:
+    kept = home.find(agent, name)
+    if kept.tier == "trash":
+        raise UnknownMemoryError(
+            f"{kept.id} is in trash (agent {agent}); bring it back with: skymem restore {kept.id}"
+        )
+    return kept

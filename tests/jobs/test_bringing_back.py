@@ -1,0 +1,235 @@
+"""Whatever a person or a job takes away comes back: same bytes, same place (promise 5)."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skymem import app, upkeep
+from skymem.errors import UnknownMemoryError, UsageError
+from skymem.stores.protection import read_protection
+from tests.conftest import Desk, line
+
+MIXED = [
+    line("first", 0.9),
+    b'{"timestamp": "2025-11-08T12:34:56.789Z", "content": "two", "score": 8}\n',
+    line("third", 0.2),
+    b'{"content":"four","importance":0.95, "id": "mine" }\n',
+    b'{"ts": 5, "type": "fact", "content": "five", "importance": 0.80}\r\n',
+    line("six", 0.1),
+]
+
+
+@pytest.fixture
+def home(desk: Desk) -> app.Home:
+    app.init_home(desk.paths.root)
+    return app.open_home(str(desk.paths.root))
+
+
+def tree(desk: Desk) -> dict[str, bytes]:
+    """The files of the tiers, trash included."""
+    kept = (*desk.files_of("short"), *desk.files_of("long"), *desk.files_of("archive"))
+    trash = desk.tiers.directory.glob("trash/*.jsonl")
+    return {path.name: path.read_bytes() for path in (*kept, *trash)}
+
+
+def ids(desk: Desk, home: app.Home) -> dict[str, str]:
+    """Every memory's id by its text."""
+    with home.workplace().catalog() as catalog:
+        shelf = home.shelf("sky")
+        found = shelf.find("", catalog)
+    return {kept.memory.content: kept.id for kept in found}
+
+
+@pytest.mark.parametrize("job", ["promote", "rotate"])
+def test_a_run_is_undone_to_the_byte_among_what_came_since(
+    desk: Desk, home: app.Home, job: str
+) -> None:
+    desk.echo(*MIXED)
+    before = desk.short_term.read_bytes()
+    if job == "rotate":
+        desk.limit(2)
+        run = desk.run("rotate")["agents"]["sky"]["runs"][0]
+    else:
+        run = desk.run("promote")["agents"]["sky"]["runs"][0]
+    assert desk.short_term.read_bytes() != before
+    desk.echo(line("since", 0.3))
+    detail = upkeep.undo_run(home, run, ["sky"])
+
+    assert desk.short_term.read_bytes() == before + line("since", 0.3)
+    assert not desk.raw("long")
+    assert not desk.files_of("archive")
+    assert "respelled" not in detail
+    ops = [entry["op"] for entry in desk.ledger()]
+    assert "edited outside" not in ops
+    desk.run("promote")
+    assert [e["op"] for e in desk.ledger()].count("remember") == 1  # what came since, alone
+
+
+def test_what_was_undone_is_left_alone_for_its_grace(desk: Desk, home: app.Home) -> None:
+    desk.echo(*MIXED)
+    desk.run("promote")
+    desk.clock = app.now()
+    upkeep.undo_run(home, None, ["sky"])
+
+    assert desk.run("promote")["skipped"] == {"importance": 2, "restored": 4}
+    desk.clock += desk.rules.restore_grace_seconds + 60
+    assert desk.run("promote")["promoted"] == 4
+
+
+def test_undoing_twice_does_nothing_more(desk: Desk, home: app.Home) -> None:
+    desk.echo(*MIXED)
+    run = desk.run("promote")["agents"]["sky"]["runs"][0]
+    upkeep.undo_run(home, run, ["sky"])
+    before = tree(desk)
+    again = upkeep.undo_run(home, run, ["sky"])
+
+    assert (again["acted"], again["left"]) == (0, {"moved on": 4})
+    assert tree(desk) == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forgetting_and_undoing_gives_the_same_files_back(
+    desk: Desk, home: app.Home, seed: int
+) -> None:
+    desk.echo(*MIXED, *(line(f"more {n}", 0.5 + n / 20) for n in range(8)))
+    desk.limit(5)
+    desk.run()
+    before = tree(desk)
+    chance = random.Random(seed)
+    names = ids(desk, home)
+    chosen = chance.sample(sorted(names.values()), chance.randint(1, len(names)))
+    detail, _ = upkeep.forget_memories(home, "sky", chosen)
+    assert detail["forgotten"] == len(chosen)
+    assert len(desk.everything()) == len(names) - len(chosen)
+    upkeep.undo_run(home, None, ["sky"])
+
+    assert tree(desk) == before
+
+
+def test_one_of_each_tier_is_restored_to_its_tier_with_its_bytes(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(*MIXED)
+    desk.limit(1)
+    desk.run()
+    before = tree(desk)
+    names = ids(desk, home)
+    upkeep.forget_memories(home, "sky", list(names.values()))
+    assert desk.everything() == []
+    for name in sorted(names.values(), reverse=True):
+        upkeep.restore_memories(home, "sky", [name])
+
+    after = tree(desk)
+    assert {name: sorted(data.split(b"\n")) for name, data in after.items()} == {
+        name: sorted(data.split(b"\n")) for name, data in before.items()
+    }
+    gates = {one.gate for one in read_protection(desk.tiers.protected).restored.values()}
+    assert gates == {"by_hand"}
+
+
+def test_a_repeat_of_what_is_in_trash_is_never_added_again(desk: Desk, home: app.Home) -> None:
+    desk.echo(line("gone", 0.9))
+    (name,) = ids(desk, home).values()
+    upkeep.forget_memories(home, "sky", [name])
+    desk.echo(line("gone", 0.9))
+
+    assert desk.run("promote")["repeats"] == 1
+    assert desk.everything() == []
+
+
+def test_what_is_not_there_is_named_and_nothing_is_touched(desk: Desk, home: app.Home) -> None:
+    desk.echo(*MIXED)
+    name = ids(desk, home)["first"]
+    before = tree(desk)
+    with pytest.raises(UnknownMemoryError, match="nosuch"):
+        upkeep.forget_memories(home, "sky", [name, "nosuch"])
+    with pytest.raises(UnknownMemoryError, match="not in trash"):
+        upkeep.restore_memories(home, "sky", [name])
+    with pytest.raises(UsageError, match="no regular expression"):
+        upkeep.forget_memories(home, "sky", [], "(")
+    with pytest.raises(UsageError, match="no run"):
+        upkeep.undo_run(home, "nosuch", ["sky"])
+    assert tree(desk) == before
+    upkeep.forget_memories(home, "sky", [name])
+    with pytest.raises(UnknownMemoryError, match=f"skymem restore {name}"):
+        upkeep.forget_memories(home, "sky", [name])
+
+
+def test_a_pinned_memory_is_not_forgotten_until_it_is_unpinned(desk: Desk, home: app.Home) -> None:
+    desk.echo(*MIXED)
+    name = upkeep.pin_memory(home, "sky", ids(desk, home)["first"])
+    detail, _ = upkeep.forget_memories(home, "sky", [], ".")
+
+    assert (detail["forgotten"], detail["skipped"]) == (5, {"pinned": 1})
+    upkeep.pin_memory(home, "sky", name, pinned=False)
+    assert upkeep.forget_memories(home, "sky", [name])[0]["forgotten"] == 1
+
+
+def test_compact_takes_what_is_past_its_grace_and_nothing_else(
+    desk: Desk, home: app.Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = app.now()
+    monkeypatch.setattr(app, "now", lambda: at)
+    desk.echo(*MIXED)
+    names = ids(desk, home)
+    upkeep.forget_memories(home, "sky", [names["first"]])
+    at += 20 * 86_400
+    upkeep.forget_memories(home, "sky", [names["two"]])
+    at += 11 * 86_400
+    listing = {one["id"]: one for one in upkeep.trash_listing(home, ["sky"])}
+    assert listing[names["first"]]["until"] < at < listing[names["two"]]["until"]
+    assert upkeep.compact_trash(home, ["sky"], dry_run=True)[0]["compacted"] == 1
+    detail, code = upkeep.compact_trash(home, ["sky"])
+
+    assert (detail["compacted"], detail["skipped"], code) == (1, {"too_young": 1}, 0)
+    assert [one["id"] for one in upkeep.trash_listing(home, ["sky"])] == [names["two"]]
+    with pytest.raises(UnknownMemoryError):
+        upkeep.restore_memories(home, "sky", [names["first"]])
+
+
+def test_a_correction_takes_the_place_of_every_copy(desk: Desk, home: app.Home) -> None:
+    desk.echo(
+        line("User wants reports at 7am", 0.9, tags=["preference"], user_id="ann"),
+        line("user wants reports at 7am!", 0.4, ts=5.0),
+        line("User wants reports at 7pm", 0.4),
+    )
+    desk.run("promote")
+    names = ids(desk, home)
+    wrong = names["User wants reports at 7am"]
+    detail, _ = upkeep.correct_memory(home, "sky", wrong, "User wants reports at 8am")
+
+    (made,) = [m for m in desk.memories("long") if m.content.endswith("8am")]
+    assert detail["id"] == made.source_id
+    assert set(made.supersedes) == {wrong, names["user wants reports at 7am!"]}
+    assert (made.tags, made.importance, made.scope) == (("preference",), 0.9, {"user_id": "ann"})
+    upkeep.undo_run(home, None, ["sky"])
+    assert not [m for m in desk.memories("long") if m.content.endswith("8am")]
+
+
+def test_the_ledger_and_the_status_hold_no_text(desk: Desk, home: app.Home) -> None:
+    desk.echo(line("Xyzzy plugh", 0.9))
+    (name,) = ids(desk, home).values()
+    upkeep.correct_memory(home, "sky", name, "Xyzzy corrected")
+    upkeep.forget_memories(home, "sky", [], "xyzzy")
+    upkeep.undo_run(home, None, ["sky"])
+
+    def holding(where: Path) -> list[str]:
+        files = (path for path in where.rglob("*") if path.is_file())
+        return [str(path) for path in files if b"yzzy" in path.read_bytes()]
+
+    assert not holding(desk.paths.audit)
+    assert not holding(desk.paths.status)
+
+
+def test_the_actions_are_on_the_record(desk: Desk, home: app.Home) -> None:
+    desk.echo(*MIXED)
+    name = ids(desk, home)["first"]
+    upkeep.forget_memories(home, "sky", [name])
+    upkeep.restore_memories(home, "sky", [name])
+    last: dict[str, Any] = json.loads((desk.paths.status / "sky_last_action.json").read_bytes())
+
+    assert (last["action"], last["detail"]["ok"]) == ("restore", True)
+    assert last["detail"]["restored"] == [{"id": name, "tier": "short"}]
