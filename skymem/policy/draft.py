@@ -177,7 +177,9 @@ class Draft:
                 fresh.setdefault(section, []).append(source)
         for section in sorted(fresh):
             sources = _clustered(fresh[section], likeness)
-            yield SourceGroup(self._key.what, self._name, section, tuple(sources))
+            yield SourceGroup(
+                self._key.what, self._name, section, tuple(sources), self._key.sensitive
+            )
 
     def _record(self, lists: Mapping[str, Sequence[Statement]]) -> Record:
         found = {name: tuple(said) for name, said in lists.items()}

@@ -5,6 +5,7 @@ its span is widened to whole sentences, and `faithful.check` must find nothing. 
 is counted by its fault, and its source speaks for itself.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -16,6 +17,10 @@ from skymem.policy.sentences import around, lead
 
 LEAD_CHARACTERS: Final = 600
 """A shorter memory is said whole; of a longer one as many of its first sentences as fit."""
+
+
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+"""Signs that show nothing, or something else than they are: no summariser needs them."""
 
 
 class Source(NamedTuple):
@@ -37,6 +42,8 @@ class SourceGroup(NamedTuple):
 
     section: str
     sources: tuple[Source, ...]
+    sensitive: bool = False
+    """Whether its memories are not to leave the machine, whatever is configured (row N11)."""
 
 
 class Summary(NamedTuple):
@@ -100,9 +107,13 @@ def _bounded(statement: Statement, source: Source) -> tuple[set[str], Statement]
     left, right = around(source.content, *statement.span)
     start, end = min(left, statement.span[0]), max(right, statement.span[1])
     cited = source.content[start:end]
-    text = statement.text.strip()
+    text = statement.text
+    if text != cited:
+        text = " ".join(text.split())
+        if any(unicodedata.category(sign) in _UNSEEN for sign in text):
+            return {"malformed"}, statement
     faults = {str(fault.what) for fault in check(text, [cited])}
-    return faults, Statement(text, source.id, (start, end), source.ts_us)
+    return faults, Statement(text or cited, source.id, (start, end), source.ts_us)
 
 
 def _once(said: Iterable[Statement]) -> Iterable[Statement]:
