@@ -15,6 +15,7 @@ from skymem.policy.draft import Draft, Item, Likeness
 from skymem.policy.living import Living, Place, RecordKey, places
 from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
 from skymem.policy.sentences import lead
+from skymem.policy.standing import expires_us
 from skymem.policy.summary import LEAD_CHARACTERS, Summarize, extractive
 
 MICROSECONDS_PER_DAY: Final = 86_400_000_000
@@ -129,7 +130,7 @@ def _take(
     memory = entry.memory
     if entry.id in lapsed:
         return NO_SUMMARY, "expired or superseded"
-    if memory.expires_us is not None and memory.stability != "permanent":
+    if expires_us(memory) is not None:
         return NO_SUMMARY, "it expires"
     found = places(memory)
     if not found:

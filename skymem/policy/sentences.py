@@ -96,7 +96,7 @@ def _line_ends(text: str, match: re.Match[str]) -> bool:
     rest = text[match.end() : match.end() + 8]
     if _BULLET.match(rest) or not rest:
         return True
-    before = text[: match.start()][-1:]
+    before = text[max(0, match.start() - 1) : match.start()]
     return not (before.isalnum() or before in ",;-–—(") or not (rest[0].islower())
 
 

@@ -313,3 +313,14 @@ def test_no_negation_appears_or_goes_within_a_sentence(first: list[str], second:
             for x in (sentence, source)
         ]
         assert cues[0] == cues[1]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "piece",
+    [".", "-", "a-", "a.", "a_", "@", "a@", "/", "a/", "1", "1,", "1.", "://", "A:1", "\n", "`"],
+)
+def test_no_text_takes_long_to_read(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+
+    assert differences(text, text + " Alice") != []
