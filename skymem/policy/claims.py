@@ -44,7 +44,7 @@ _WORD: Final = (
 _END = r"[^\s<>\"',.;:!?)\]}、。，」]"
 # What is scanned ahead is bounded: a memory of a million dots must not take minutes.
 _PATTERNS: Final[tuple[tuple[str, str], ...]] = (
-    ("id", rf"[A-Za-z][A-Za-z0-9+.\-]{0, 30}://[^\s<>\"]*{_END}|www\.[^\s<>\"]*{_END}"),
+    ("id", rf"[A-Za-z][A-Za-z0-9+.\-]{{0,30}}://[^\s<>\"]*{_END}|www\.[^\s<>\"]*{_END}"),
     ("id", r"\w[\w.+\-]{0,64}@[\w\-]+(?:\.[\w\-]+)+"),
     ("id", r"(?<![\w&])[@#](?=\w)[\w.\-/]*\w|\$(?=[A-Za-z_{])\{?\w+\}?"),
     ("time", r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+\-]\d{2}:?\d{2})?)?"),
