@@ -7,7 +7,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +34,7 @@ from skymem.stores.status import StatusFiles
 if TYPE_CHECKING:  # loaded when a job runs: reading the status must not cost it
     from skymem.engine.client import Engine
     from skymem.jobs.detail import Ended
+    from skymem.policy.clock import Seen
 
 PAUSE_SECONDS: Final = 0.005
 
@@ -54,6 +55,17 @@ def agent_from_environment() -> str:
 def engine_allowed() -> bool:
     """Whether this process may use the engine, and start it: `SKYMEM_ENGINE=off` says no."""
     return os.environ.get("SKYMEM_ENGINE", "").lower() not in ("off", "0", "false", "no")
+
+
+def clocks() -> "Seen":
+    """Read the wall clock, and the one since boot that nobody can set: the only place that does."""
+    from skymem.policy.clock import Seen
+
+    try:
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot_id = ""
+    return Seen(now(), boot_id, time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
 def pause() -> None:
@@ -94,6 +106,8 @@ class Home:
             self.progress,
             self.tell,
             self.engine if engine_allowed() else None,
+            os.environ,
+            clocks,
         )
 
     def engine(self) -> "Engine":
@@ -226,12 +240,13 @@ class Home:
         """Run a job and record its result, as the CLI, the schedule and the Python API do.
 
         Args:
-            job: `promote`, `rotate`, `index` or `memory_rotate_check`.
+            job: a job's verb, or `memory_rotate_check`.
             action: what the status file calls it; the job's own name when None.
             agent: one agent, or everyone.
             dry_run: plan only, record nothing.
             plans: saved plans to apply.
-            options: what only `index` takes: `only_if_owed`, `force` and `batch`.
+            options: of `index`: `only_if_owed`, `force` and `batch`; of the jobs that remove:
+                `accept_clock` and `max_loss` (see `Workplace`).
 
         Returns:
             The job's detail (README, "What a run reports") and the outcomes behind it.
@@ -242,10 +257,16 @@ class Home:
             from skymem.jobs import index_run
 
             detail, outcomes = index_run.run(self.workplace(), whom, dry_run=dry_run, **options)
+        elif job == "compact":
+            from skymem.jobs.compact import compact
+
+            work = replace(self.workplace(), **options)
+            detail, outcomes = compact(work, whom, dry_run=dry_run)
         else:
             from skymem.jobs import runner
 
-            detail, outcomes = runner.run(self.workplace(), job, whom, dry_run=dry_run, plans=plans)
+            work = replace(self.workplace(), **options)
+            detail, outcomes = runner.run(work, job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
             self.record(action or job, detail)
         return detail, outcomes

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from skymem.errors import UnknownMemoryError
-from skymem.jobs import compact, correct, restore, runner, undo
+from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.prepare import ready
 from skymem.recall.listing import pattern_of
@@ -69,16 +69,6 @@ def undo_run(
     if not dry_run:
         home.record("undo", detail)
     return detail
-
-
-def compact_trash(
-    home: "Home", agents: Collection[str], *, action: str = "compact", dry_run: bool = False
-) -> tuple[dict[str, Any], int]:
-    """Empty trash of what is past its grace; the detail and the exit code."""
-    detail, code = compact.compact(home.workplace(), agents, dry_run=dry_run)
-    if not dry_run:
-        home.record(action, detail)
-    return detail, code
 
 
 def correct_memory(

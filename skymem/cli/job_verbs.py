@@ -1,14 +1,24 @@
-"""Verbs that run a job: promote, rotate, trigger, apply."""
+"""Verbs that run a job: promote, rotate, compress, merge, prune, trigger, apply."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from skymem.cli import render
-from skymem.cli.options import DryRun, Globals, Json, PlanFile, globals_of, stop_flag
+from skymem.cli.options import (
+    AcceptClock,
+    DryRun,
+    Globals,
+    Json,
+    MaxLoss,
+    PlanFile,
+    globals_of,
+    share_of,
+    stop_flag,
+)
 from skymem.cli.progress import progress_of
 from skymem.cli.summary import summary
 
@@ -37,6 +47,70 @@ def rotate(
     Example: skymem rotate --dry-run
     """
     _run(globals_of(context), "rotate", dry_run=dry_run, plan=plan, as_json=as_json)
+
+
+def compress(
+    context: typer.Context,
+    accept_clock: AcceptClock = False,
+    dry_run: DryRun = False,
+    plan: PlanFile = None,
+    as_json: Json = False,
+) -> None:
+    """Move what is old to an archive, quoted in the profile or in its project's record.
+
+    Example: skymem compress --dry-run
+    """
+    spoken = globals_of(context)
+    options = {"accept_clock": accept_clock}
+    _run(spoken, "compress", dry_run=dry_run, plan=plan, as_json=as_json, options=options)
+
+
+def merge(
+    context: typer.Context,
+    accept_clock: AcceptClock = False,
+    dry_run: DryRun = False,
+    plan: PlanFile = None,
+    as_json: Json = False,
+) -> None:
+    """Unite copies, and volatile notes without a time to live, with evidence.
+
+    Example: skymem merge --dry-run
+    """
+    spoken = globals_of(context)
+    options = {"accept_clock": accept_clock}
+    _run(spoken, "merge", dry_run=dry_run, plan=plan, as_json=as_json, options=options)
+
+
+def prune(
+    context: typer.Context,
+    max_loss: MaxLoss = None,
+    accept_clock: AcceptClock = False,
+    dry_run: DryRun = False,
+    plan: PlanFile = None,
+    as_json: Json = False,
+) -> None:
+    """Move to trash what has expired or was superseded, and what the rules say of old things.
+
+    Example: skymem prune --dry-run
+    """
+    spoken = globals_of(context)
+    options = {"accept_clock": accept_clock, "max_loss": share_of(max_loss)}
+    _run(spoken, "prune", dry_run=dry_run, plan=plan, as_json=as_json, options=options)
+
+
+def compact(
+    context: typer.Context,
+    accept_clock: AcceptClock = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Empty trash of what has lain in it for its grace; what is gone then is gone.
+
+    Example: skymem compact --dry-run
+    """
+    spoken = globals_of(context)
+    options = {"accept_clock": accept_clock}
+    _run(spoken, "compact", dry_run=dry_run, plan=None, as_json=as_json, options=options)
 
 
 def trigger(
@@ -118,6 +192,7 @@ def _run(
     plan: Path | None,
     as_json: bool,
     action: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> None:
     from skymem.app import now
     from skymem.errors import UsageError
@@ -125,15 +200,15 @@ def _run(
     from skymem.jobs.plan_file import save_plans
 
     stop_flag.listen()
-    if plan is not None and job == "index":
-        raise UsageError("index makes no plan to save: leave --plan out")
+    if plan is not None and job in ("index", "compact"):
+        raise UsageError(f"{job} makes no plan to save: leave --plan out")
     dry_run = dry_run or plan is not None
     home = spoken.open()
     # A person who says `skymem index` wants it looked at; the schedule only what is owed.
-    options: dict[str, Any] = {"only_if_owed": True} if job == "index" else {}
+    more = {"only_if_owed": True} if job == "index" else dict(options or {})
     with progress_of(home):
         detail, outcomes = home.run_job(
-            job, action=action, agent=spoken.agent, dry_run=dry_run, **options
+            job, action=action, agent=spoken.agent, dry_run=dry_run, **more
         )
     if plan is not None:
         save_plans(plan, outcomes, job, now())

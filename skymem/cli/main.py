@@ -24,8 +24,8 @@ app = typer.Typer(
     help="The keeper of AI agents' memory: promotes what matters, archives what is old.",
     epilog=(
         "Exit codes: 0 done, 2 usage, 10 no home, 11 busy, 12 daemon running, 20 damage found, "
-        "22 stale plan, 23 degraded, 24 no such memory, 30 not allowed, 40 no engine, 74 disk, "
-        "78 configuration, 130 interrupted."
+        "21 loss budget, 22 stale plan, 23 degraded, 24 no such memory, 25 clock moved, "
+        "30 not allowed, 40 no engine, 74 disk, 78 configuration, 130 interrupted."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -72,6 +72,10 @@ for verb in (
     daemon_verbs.run,
     job_verbs.promote,
     job_verbs.rotate,
+    job_verbs.compress,
+    job_verbs.merge,
+    job_verbs.prune,
+    job_verbs.compact,
     index_verbs.index,
     job_verbs.trigger,
     job_verbs.apply,
@@ -87,7 +91,6 @@ for verb in (
     trash_verbs.forget,
     trash_verbs.restore,
     trash_verbs.undo,
-    trash_verbs.compact,
     trash_verbs.pin,
     trash_verbs.unpin,
     trash_verbs.correct,

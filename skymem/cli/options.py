@@ -69,3 +69,30 @@ PlanFile = Annotated[
     Path | None,
     typer.Option("--plan", metavar="FILE", help="Save the plan for `skymem apply`; do not act."),
 ]
+MaxLoss = Annotated[
+    str | None,
+    typer.Option(metavar="N%", help="Let this run remove up to so much of a tier by judgement."),
+]
+AcceptClock = Annotated[
+    bool, typer.Option("--accept-clock", help="The clock is right, however it moved.")
+]
+
+
+def share_of(text: str | None, option: str = "--max-loss") -> float | None:
+    """Read a percentage as a share, 0 to 1; None when there is none.
+
+    Raises:
+        UsageError: it is none from 0% to 100%.
+    """
+    from skymem.errors import UsageError
+
+    if text is None:
+        return None
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = -1.0
+    if not text.endswith("%") or not 0 <= share <= 1:
+        raise UsageError(f"{option} {text!r:.20} is not in 0% to 100%; write it like 10%")
+    return share

@@ -1,24 +1,33 @@
 """One line that says what a run did; `status` and the job verbs print it."""
 
-from typing import Any
+from typing import Any, Final
+
+_DONE: Final = (
+    ("promoted", "{promoted} {would}promoted"),
+    (
+        "compressed",
+        "{compressed} {would}compressed ({profile} profile(s) and {projects} project(s) written)",
+    ),
+    ("merged", "{merged} {would}merged into {batches}"),
+    ("trashed", "{trashed} {would}moved to trash"),
+    ("compacted", "{compacted} {would}gone for good"),
+    ("archived", "{archived} {would}archived"),
+    ("embedded", "{embedded:,} embedded, {pending:,} pending"),
+    ("indexed", "{indexed:,} indexed"),
+    ("remaining", "{remaining} remain in short-term"),
+)
+"""What is told of a detail that has the key, in this order."""
+
+_WHERE_ANY: Final = (
+    ("repeats", "{repeats} repeated"),
+    ("quarantined", "{quarantined} quarantined"),
+)
 
 
 def summary(detail: dict[str, Any]) -> str:
     """Say what a run did, in one line."""
-    would = "would be " if detail.get("dry_run") else ""
-    parts = []
-    if "promoted" in detail:
-        parts.append(f"{detail['promoted']} {would}promoted")
-    if "archived" in detail:
-        parts.append(f"{detail['archived']} {would}archived")
-    if "embedded" in detail:
-        parts.append(f"{detail['embedded']:,} embedded, {detail['pending']:,} pending")
-    if detail.get("indexed") is not None:
-        parts.append(f"{detail['indexed']:,} indexed")
-    if detail.get("remaining") is not None:
-        parts.append(f"{detail['remaining']} remain in short-term")
-    for key, words in (("repeats", "repeated"), ("quarantined", "quarantined")):
-        if detail.get(key):
-            parts.append(f"{detail[key]} {words}")
+    words = {**detail, "would": "would be " if detail.get("dry_run") else ""}
+    parts = [said.format_map(words) for key, said in _DONE if detail.get(key) is not None]
+    parts += [said.format_map(words) for key, said in _WHERE_ANY if detail.get(key)]
     why = f" ({detail['why']})" if "why" in detail else ""
     return f"{detail['job']}: {', '.join(parts)}{why}"

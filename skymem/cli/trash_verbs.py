@@ -1,4 +1,4 @@
-"""Verbs that remove and bring back: forget, restore, undo, compact, trash; pin, unpin, correct."""
+"""Verbs that remove and bring back: forget, restore, undo, trash list; pin, unpin, correct."""
 
 from typing import Annotated, Any
 
@@ -87,22 +87,6 @@ def undo(
     for why, count in detail["left"].items():
         told += f", {count} {why}"
     _told(detail, told, as_json=as_json)
-
-
-def compact(context: typer.Context, dry_run: DryRun = False, as_json: Json = False) -> None:
-    """Empty trash of what has lain in it for its grace; what is gone then is gone.
-
-    Example: skymem compact --dry-run
-    """
-    from skymem.upkeep import compact_trash
-
-    spoken = globals_of(context)
-    home = spoken.open()
-    agents = home.agents(spoken.agent)
-    stop_flag.listen()
-    detail, code = compact_trash(home, agents, dry_run=dry_run)
-    _told(detail, f"{detail['compacted']} gone for good", as_json=as_json)
-    raise typer.Exit(code)
 
 
 def pin(context: typer.Context, name: Id, dry_run: DryRun = False, as_json: Json = False) -> None:

@@ -6,14 +6,18 @@ evidence can be looked at (row R10).
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from skymem.errors import SkymemError
+from skymem.jobs.clock import check_clock
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready
 from skymem.jobs.workplace import Workplace
+from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog
+from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.shelf import Shelf
@@ -22,27 +26,58 @@ from skymem.stores.trash import Held
 DAY_SECONDS = 86_400
 
 
+@dataclass(slots=True)
+class Compacted:
+    """What one run did about one agent's trash."""
+
+    agent: str
+    acted: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+    job: str = "compact"
+    error: str = ""
+    exit_code: int = 0
+    plans: list[Plan] = field(default_factory=list)
+    """None: what is due is counted, and listed by `skymem trash list`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The detail of this agent alone."""
+        detail: dict[str, Any] = {
+            "ok": not self.error,
+            "eligible": self.acted + sum(self.kept.values()),
+            "acted": self.acted,
+            "compacted": self.acted,
+            "skipped": dict(self.kept),
+        }
+        return {**detail, "error": self.error} if self.error else detail
+
+
 def compact(
     work: Workplace, agents: Collection[str], *, dry_run: bool = False
-) -> tuple[dict[str, Any], int]:
-    """Empty each agent's trash of what is past its grace; the detail and the exit code.
+) -> tuple[dict[str, Any], list[Compacted]]:
+    """Empty each agent's trash of what is past its grace.
 
     One agent's failure is recorded and does not stop the next.
     """
     started = work.now()
-    each: dict[str, dict[str, Any]] = {}
-    code = 0
+    each = [Compacted(agent) for agent in agents]
     with work.catalog() as catalog:
-        for agent in agents:
+        for one in each:
             try:
-                each[agent] = _one(work, catalog, agent, dry_run=dry_run)
+                work.check_stop()
+                with disk_errors(work.paths.agent(one.agent).directory):
+                    _one(work, catalog, one, dry_run=dry_run)
             except SkymemError as error:
-                each[agent] = {"ok": False, "acted": 0, "kept": {}, "error": str(error)}
-                code = code or error.exit_code
-    kept: Counter[str] = sum((Counter(one["kept"]) for one in each.values()), Counter[str]())
-    acted = sum(one["acted"] for one in each.values())
+                one.error, one.exit_code = str(error), error.exit_code
+    return _detail(work, each, started, dry_run=dry_run), each
+
+
+def _detail(
+    work: Workplace, each: Collection[Compacted], started: float, *, dry_run: bool
+) -> dict[str, Any]:
+    kept = sum((one.kept for one in each), Counter[str]())
+    acted = sum(one.acted for one in each)
     detail: dict[str, Any] = {
-        "ok": all(one["ok"] for one in each.values()),
+        "ok": not any(one.error for one in each),
         "job": "compact",
         "started": started,
         "duration_s": round(work.now() - started, 6),
@@ -51,29 +86,30 @@ def compact(
         "compacted": acted,
         "skipped": dict(kept),
         "degraded": list(work.degraded),
-        "agents": each,
+        "agents": {one.agent: one.to_json() for one in each},
     }
     if dry_run:
         detail["dry_run"] = True
     if not acted:
         detail["why"] = "nothing has lain in trash for its grace" if kept else "trash is empty"
-    errors = [f"{agent}: {one['error']}" for agent, one in each.items() if "error" in one]
+    errors = [f"{one.agent}: {one.error}" for one in each if one.error]
     if errors:
         detail["error"] = "; ".join(errors)
-    return detail, code
+    return detail
 
 
-def _one(work: Workplace, catalog: Catalog, agent: str, *, dry_run: bool) -> dict[str, Any]:
+def _one(work: Workplace, catalog: Catalog, one: Compacted, *, dry_run: bool) -> None:
+    check_clock(work, "compact", dry_run=dry_run)
     if dry_run:
-        shelf = work.shelf(agent)
-        due, kept = work.ask(catalog, shelf, lambda: _due(work, shelf, catalog))
-        return {"ok": True, "acted": len(due), "kept": dict(kept)}
-    with ready(work, catalog, agent, "compact") as (shelf, _):
-        due, kept = _due(work, shelf, catalog)
-        if due:
-            _empty(work, shelf, due)
-            catalog.catch_up(shelf.paths)
-    return {"ok": True, "acted": len(due), "kept": dict(kept)}
+        shelf = work.shelf(one.agent)
+        due, one.kept = work.ask(catalog, shelf, lambda: _due(work, shelf, catalog))
+    else:
+        with ready(work, catalog, one.agent, "compact") as (shelf, _):
+            due, one.kept = _due(work, shelf, catalog)
+            if due:
+                _empty(work, shelf, due)
+                catalog.catch_up(shelf.paths)
+    one.acted = len(due)
 
 
 def _due(work: Workplace, shelf: Shelf, catalog: Catalog) -> tuple[list[Held], Counter[str]]:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from skymem.errors import SkymemError, StalePlanError
 from skymem.jobs import index
+from skymem.jobs.clock import check_clock
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
 from skymem.jobs.move import Carrying
 from skymem.jobs.prepare import ready, recovered, settle
@@ -112,6 +113,7 @@ def _run_agent(
     try:
         work.check_stop()
         with disk_errors(work.paths.agent(agent).directory):
+            check_clock(work, steps[0], dry_run=dry_run)
             if dry_run:
                 rehearse(work, catalog, agent, outcomes, table)
             else:

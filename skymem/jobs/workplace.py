@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from skymem.errors import (
 )
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import check_agent_name
+from skymem.policy.clock import Seen
 from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
@@ -53,6 +54,18 @@ class Workplace:
 
     engine: "Callable[[], Engine] | None" = None
     """Connects to the engine, which starts by the first call; None where there is to be none."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Where a configured key is looked for."""
+
+    clock_seen: Callable[[], Seen] | None = None
+    """The clocks, to be held against the last time; None where a test has its own time."""
+
+    accept_clock: bool = False
+    """Whether a person says that the clock is right, however it moved."""
+
+    max_loss: float | None = None
+    """The share of a tier, 0 to 1, that a person lets this run remove by judgement."""
 
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""

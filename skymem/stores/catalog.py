@@ -340,7 +340,8 @@ def _aspects(memory: Memory) -> tuple[int | None, float | None, str, int, bytes 
     expires_us = standing.expires_us(memory)
     unlimited = memory.stability == "volatile" and expires_us is None
     words = word_key(memory.content) if memory.content else None
-    return expires_us, memory.importance, memory.kind or "", unlimited, words
+    kind = memory.kind or (f"record:{memory.record_type}" if memory.record_type else "")
+    return expires_us, memory.importance, kind, unlimited, words
 
 
 def _unchanged(path: Path, row: list[Any] | None) -> bool:

@@ -98,6 +98,11 @@ class HomePaths:
         return self.root / "state"
 
     @property
+    def clock(self) -> Path:
+        """When the clocks were last seen in order."""
+        return self.state / "clock.json"
+
+    @property
     def status(self) -> Path:
         """What pollers read."""
         return self.root / "status"

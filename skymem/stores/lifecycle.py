@@ -17,6 +17,10 @@ _STORED: Final = (
 )
 
 
+RECORD: Final = "record:"
+"""Before the `record_type` of a structured record, where the catalog keeps a kind."""
+
+
 class Reference(NamedTuple):
     """One memory refers to another."""
 

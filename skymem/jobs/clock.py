@@ -1,0 +1,40 @@
+"""Holding the clock against the last time: a moved one stops what goes by age (promise 5, X4)."""
+
+from typing import Final
+
+from skymem.errors import ClockMovedError
+from skymem.jobs.workplace import Workplace
+from skymem.policy.clock import Seen, moved
+from skymem.stores.clock_record import last_seen, record_seen
+
+GO_BY_AGE: Final = ("compress", "merge", "prune", "compact")
+"""Jobs that decide by how old something is."""
+
+RECORDED_EVERY_SECONDS: Final = 60.0
+"""A run with nothing to do must not cost a write each time."""
+
+
+def check_clock(work: Workplace, job: str, *, dry_run: bool = False) -> None:
+    """Let a job go on if the clock did, and record that it did.
+
+    Raises:
+        ClockMovedError: it moved, and the job goes by age; nothing was removed.
+        DiskError: what was seen can't be recorded.
+    """
+    if work.clock_seen is None:
+        return
+    last, now = last_seen(work.paths), work.clock_seen()
+    how = moved(last, now)
+    if how is not None and not work.accept_clock:
+        if job in GO_BY_AGE:
+            raise ClockMovedError(how)
+        work.degrade(f"clock: {how}")
+        return
+    if not dry_run and (how is not None or not _is_fresh(last, now)):
+        record_seen(work.paths, work.files, now)
+
+
+def _is_fresh(last: Seen | None, now: Seen) -> bool:
+    if last is None or last.boot_id != now.boot_id:
+        return False
+    return abs(now.wall - last.wall) < RECORDED_EVERY_SECONDS

@@ -1,0 +1,76 @@
+"""Compress: what is old goes from short-term to the archive, quoted in a record (rows R9, R10)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from skymem.jobs.move import Carrying
+from skymem.jobs.rotate import archived, new_archive
+from skymem.jobs.sight import Sight
+from skymem.jobs.summarizer import open_summarizer
+from skymem.model.memory import Memory
+from skymem.model.plan import Damage, Plan
+from skymem.policy.compress import plan_compress
+from skymem.policy.living import Living
+from skymem.stores.lifecycle import RECORD, Lifecycle
+from skymem.stores.naming import Naming
+from skymem.stores.standings import Standings
+
+RECORD_TYPES: Final = ("profile", "project")
+
+
+def plan(sight: Sight) -> Plan:
+    """Read short-term and the records there are, and decide; changes nothing."""
+    work = sight.work
+    rules = work.rules
+    standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
+    active = dict(_active_records(sight, standings))
+    summarizer = open_summarizer(rules.compress.summarizer, work.environment)
+    found = plan_compress(
+        sight.reading.entries(),
+        sight.agent,
+        rules,
+        now_us=sight.now_us,
+        records=Living.of(active.items()),
+        lapsed=_lapsed(sight, standings, active),
+        summarize=summarizer.summarize,
+    )
+    for reason in summarizer.degraded:
+        work.degrade(reason)
+    return found
+
+
+def apply(carrying: Carrying) -> str:
+    """Append the records, write a new archive, then take the lines out of short-term."""
+    return carrying.carry_out(
+        archived, lambda lines: new_archive(carrying.shelf, lines, carrying.now)
+    )
+
+
+def _active_records(sight: Sight, standings: Standings) -> Iterator[tuple[str, Memory]]:
+    life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
+    names = [one.id for one in life.of_kinds(RECORD + each for each in RECORD_TYPES)]
+    for kept in sight.shelf.read(sight.catalog.find(sight.agent, names)):
+        if standings.let(kept.id, kept.memory):
+            yield kept.id, kept.memory
+
+
+def _lapsed(sight: Sight, standings: Standings, records: dict[str, Memory]) -> set[str]:
+    """Ids that hold no more: superseded, expired, in trash, or gone for good."""
+    life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
+    lapsed = {*standings.chains.superseded(), *(one.id for one in life.expired(sight.now_us))}
+    cited = {name for memory in records.values() for name in memory.evidence_ids}
+    places = sight.catalog.find(sight.agent, sorted(cited))
+    lapsed |= {name for name, place in places.items() if place.tier == "trash"}
+    missing = cited - places.keys()
+    return lapsed | (missing - _in_short(sight) if missing else missing)
+
+
+def _in_short(sight: Sight) -> set[str]:
+    """Ids of what short-term holds: what a record cites may have been brought back there."""
+    naming = Naming(sight.agent, sight.catalog)
+    found: set[str] = set()
+    for entry in sight.shelf.short_entries():
+        if not isinstance(entry, Damage):
+            naming.name([entry])
+            found.add(entry.id)
+    return found

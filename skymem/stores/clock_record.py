@@ -1,0 +1,34 @@
+"""When the clocks were last seen in order: `state/clock.json` (row X4).
+
+Small and not derived: without it nothing is known of the clock's past, and nothing is held back.
+"""
+
+import json
+from typing import Final
+
+from skymem.policy.clock import Seen
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+from skymem.stores.status import read_json
+
+SCHEMA_VERSION: Final = 1
+
+
+def last_seen(paths: HomePaths) -> Seen | None:
+    """What was recorded last; None before the first time, and where it can't be read."""
+    found = read_json(paths.clock) or {}
+    try:
+        return Seen(float(found["wall"]), str(found["boot_id"]), float(found["uptime"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def record_seen(paths: HomePaths, files: Files, seen: Seen) -> None:
+    """Record the clocks, found in order.
+
+    Raises:
+        DiskError: the record is as before.
+    """
+    document = {"schema_version": SCHEMA_VERSION, **seen._asdict()}
+    files.make_directory(paths.state)
+    files.replace(paths.clock, json.dumps(document, allow_nan=False).encode() + b"\n")
