@@ -46,7 +46,7 @@ def recent(
 def _newest(  # noqa: PLR0917  (one question)
     place: Place, shelf: Shelf, catalog: Catalog, filters: Filters, limit: int, since_us: int
 ) -> list[dict[str, Any]]:
-    standings = Standings.of(shelf, catalog, round(place.now() * 1_000_000))
+    standings = Standings.of(shelf, catalog, round(place.now() * 1_000_000), place.rules.kinds)
     short = sorted(_short(shelf, catalog, since_us), key=_order)
     stored = _stored(shelf, catalog, since_us)
     found = (

@@ -6,9 +6,11 @@ comes from the engine, and where that can't answer the lines do, and the result 
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from skymem.errors import BusyError, DiskError, EngineUnavailableError
+from skymem.model.rules import RetentionRules
 from skymem.policy import rank
 from skymem.recall.candidate import Candidate, Scale
 from skymem.recall.request import Request
@@ -17,6 +19,7 @@ from skymem.recall.tiers import Tiers
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.shelf import Shelf
+from skymem.stores.standings import Standings
 
 Answer = TypeVar("Answer")
 
@@ -78,6 +81,10 @@ class Place(Protocol):
         """The clock, epoch seconds."""
 
     @property
+    def rules(self) -> RetentionRules:
+        """What is kept; of it, the kinds."""
+
+    @property
     def degraded(self) -> list[str]:
         """What did not work as it should, so far."""
 
@@ -117,7 +124,9 @@ def recall(work: Place, agent: str, request: Request, engine: Callable[[], Vecto
     """
     shelf = work.shelf(agent)
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
-        search = _Search(work, Tiers(shelf, catalog), agent, request, engine)
+        now_us = round(work.now() * 1_000_000)
+        standings = partial(Standings.of, shelf, catalog, now_us, work.rules.kinds)
+        search = _Search(work, Tiers(shelf, catalog, standings), agent, request, engine)
         found, mode = work.ask(catalog, shelf, search.answer)
     return Recall(found, mode, work.degraded)
 

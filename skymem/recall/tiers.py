@@ -1,6 +1,7 @@
 """Every memory of one agent, for a reader: by words, line by line, or by id."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -17,6 +18,7 @@ from skymem.stores.cursors import IndexCursors
 from skymem.stores.lines import entries_of
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
+from skymem.stores.standings import Standings
 
 BATCH_ENTRIES: Final = 500
 
@@ -28,11 +30,19 @@ class Tiers:
     counts once, and is never missed.
     """
 
-    def __init__(self, shelf: Shelf, catalog: Catalog) -> None:
-        """Use `catalog`, caught up, to tell where a memory has its place."""
+    def __init__(self, shelf: Shelf, catalog: Catalog, standings: Callable[[], Standings]) -> None:
+        """Use `catalog`, caught up, to tell where a memory has its place.
+
+        `standings` tells, when it is first needed, which memories are active: no other answers.
+        """
         self._shelf = shelf
         self._catalog = catalog
         self._agent = shelf.paths.name
+        self._ask_standings = standings
+
+    @cached_property
+    def _standings(self) -> Standings:
+        return self._ask_standings()
 
     def best_by_words(self, scale: Scale, filters: Filters, limit: int) -> list[Candidate]:
         """The best by row R2's score, best first. Reads every tier once; damage is passed over."""
@@ -45,7 +55,7 @@ class Tiers:
     def _scan_short(self, best: Best, scale: Scale, filters: Filters) -> None:
         file = self._shelf.paths.short_term.name
         for entry in self._short():
-            if filters.let(entry.memory):
+            if filters.let(entry.memory) and self._standings.let(entry.id, entry.memory):
                 parts = scale.weigh(entry.memory)
                 best.offer(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
 
@@ -57,21 +67,28 @@ class Tiers:
                     continue
                 for at, memory in _memories(start, raw, end):
                     parts = scale.weigh(memory)
-                    if parts.deterministic >= best.floor and filters.let(memory):
-                        name = memory.source_id or digest(memory).hex()
+                    if parts.deterministic < best.floor or not filters.let(memory):
+                        continue
+                    name = memory.source_id or digest(memory).hex()
+                    if self._standings.let(name, memory):
                         best.offer(Candidate(name, tier, file, at, memory, parts))
 
     def locate(self, names: Sequence[str], tiers: Collection[str]) -> dict[str, Kept]:
-        """Find memories by their ids in these tiers; an id that no line has is left out."""
+        """Find active memories by their ids in these tiers; an id that no line has is left out."""
         places = self._catalog.find(self._agent, names)
         wanted = {name: place for name, place in places.items() if place.tier in tiers}
-        found = {kept.id: kept for kept in self._shelf.read(wanted)}
+        found = {
+            kept.id: kept
+            for kept in self._shelf.read(wanted)
+            if self._standings.let(kept.id, kept.memory)
+        }
         rest = set(names) - places.keys()
         if rest and "short" in tiers:
             file = self._shelf.paths.short_term.name
             for entry in self._short():
                 if entry.id in rest:
-                    found[entry.id] = Kept(entry.id, "short", file, entry.memory)
+                    if self._standings.let(entry.id, entry.memory):
+                        found[entry.id] = Kept(entry.id, "short", file, entry.memory)
                     rest.remove(entry.id)
                     if not rest:
                         break
