@@ -266,6 +266,7 @@ class Catalog:
         with self._writing():
             if not start:
                 self._database.execute("DELETE FROM open_runs")
+                self._database.execute("DELETE FROM judged")
             end = start
             for end, entry in ledger.read_from(start):  # noqa: B007  (the last end is wanted)
                 self._fold(entry)
@@ -275,8 +276,23 @@ class Catalog:
         if entry.get("op") == "begin":
             row = (entry["run"], entry["agent"], json.dumps(entry))
             self._database.execute("INSERT OR REPLACE INTO open_runs VALUES (?, ?, ?)", row)
+            self._fold_judged(entry)
         elif entry.get("op") == "end":
             self._database.execute("DELETE FROM open_runs WHERE run = ?", (entry["run"],))
+
+    def _fold_judged(self, begin: dict[str, Any]) -> None:
+        """Count what a run removes by judgement; what was undone counts no more."""
+        if "judged" in begin:
+            row = (begin["run"], begin["agent"], begin["ts"], json.dumps(begin["judged"]))
+            self._database.execute("INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", row)
+        elif "of" in begin:
+            self._database.execute("DELETE FROM judged WHERE run = ?", (begin["of"],))
+
+    def judged_runs(self, agent: str, ledger: Ledger) -> list[tuple[float, dict[str, int]]]:
+        """When runs of the agent removed how many memories by judgement, by tier (row X4)."""
+        self._catch_up_ledger(ledger)
+        query = "SELECT ts, judged FROM judged WHERE agent = ?"
+        return [(ts, json.loads(text)) for ts, text in self._database.execute(query, (agent,))]
 
     def known(self, agent: str) -> tuple[bytes, dict[str, str]] | None:
         """What short-term held after the last run: digests in order, and ids that are not theirs.

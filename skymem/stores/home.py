@@ -97,6 +97,10 @@ class HomePaths:
         """Derived or small: the catalog, last runs."""
         return self.root / "state"
 
+    def recalled(self, agent: str) -> Path:
+        """How often which of an agent's memories were recalled."""
+        return self.state / "recalled" / f"{agent}.json"
+
     @property
     def clock(self) -> Path:
         """When the clocks were last seen in order."""

@@ -1,0 +1,121 @@
+"""Prune: what is over, replaced, or by the rules old leaves every tier for trash (rows P18, M9).
+
+Over its loss budget the run stops whole, before anything is removed (row X4).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from skymem.errors import LossBudgetError
+from skymem.jobs import removal
+from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
+from skymem.model.memory import Memory
+from skymem.model.plan import Plan, Stored
+from skymem.policy.archives import ArchiveFile
+from skymem.policy.budget import Spent, overrun, spent_lately
+from skymem.policy.prune import PruneView, plan_prune
+from skymem.stores.catalog import tier_files, tier_of
+from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.protection import read_protection
+from skymem.stores.recall_log import most_recalled
+from skymem.stores.standings import Standings
+
+SECOND_US = 1_000_000
+
+
+def plan(sight: Sight) -> Plan:
+    """Read every tier's candidates and decide; changes nothing.
+
+    Raises:
+        LossBudgetError: it would remove more by judgement than its budget.
+    """
+    rules = sight.work.rules
+    found = plan_prune(
+        _view(sight),
+        sight.agent,
+        rules.prune,
+        now_us=sight.now_us,
+        grace_us=round(rules.restore_grace_seconds * SECOND_US),
+    )
+    _check_budget(sight, found)
+    return found
+
+
+def apply(carrying: Carrying) -> str:
+    """Write what leaves to the run's trash file, then take it out of its places."""
+    return removal.apply(carrying)
+
+
+def _view(sight: Sight) -> PruneView:
+    shelf, catalog, agent = sight.shelf, sight.catalog, sight.agent
+    rules = sight.work.rules
+    life = Lifecycle(catalog, agent, rules.kinds)
+    standings = Standings.of(shelf, catalog, sight.now_us, rules.kinds)
+    protection = read_protection(shelf.paths.protected)
+    superseded = {
+        name: (one.by, one.since_us) for name, one in standings.chains.superseded().items()
+    }
+    return PruneView(
+        read=lambda stored: _read(sight, stored),
+        short=sight.reading.entries(),
+        stored=_candidates(sight, life, superseded),
+        superseded=superseded,
+        pinned=protection.pinned.keys(),
+        unpinned=protection.unpinned.keys(),
+        evidence={
+            one.target for one in life.references("evidence") if one.source not in standings.chains
+        },
+        restored={
+            name: (one.gate, round(one.at * SECOND_US)) for name, one in protection.restored.items()
+        },
+        recalled=most_recalled(sight.work.paths, agent) if rules.recall_log else frozenset(),
+        archives=_archives(sight, life),
+        archive_lines=life.in_file,
+        kinds=rules.kinds,
+    )
+
+
+def _candidates(
+    sight: Sight, life: Lifecycle, superseded: Mapping[str, object]
+) -> Iterable[Stored]:
+    """What may be due of long-term and archives, each once; costs what there is of it."""
+    rules = sight.work.rules.prune
+    found = {one.id: one for one in life.expired(sight.now_us)}
+    found |= {one.id: one for one in life.named(superseded)}
+    if rules.older_than_seconds is not None and rules.importance_below is not None:
+        before = sight.now_us - round(rules.older_than_seconds * SECOND_US)
+        found |= {one.id: one for one in life.old(before, rules.importance_below)}
+    return found.values()
+
+
+def _read(sight: Sight, stored: Sequence[Stored]) -> dict[str, Memory]:
+    places = sight.catalog.find(sight.agent, [one.id for one in stored])
+    return {kept.id: kept.memory for kept in sight.shelf.read(places)}
+
+
+def _archives(sight: Sight, life: Lifecycle) -> list[ArchiveFile]:
+    rules = sight.work.rules.prune
+    if rules.archive_older_than_seconds is None and rules.archive_bytes_max is None:
+        return []
+    return [
+        ArchiveFile(name, path.stat().st_size, life.newest_us(name))
+        for name, path in tier_files(sight.shelf.paths)
+        if tier_of(name) == "archive"
+    ]
+
+
+def _check_budget(sight: Sight, found: Plan) -> None:
+    """Stop a run whole that would remove more by judgement than it may."""
+    judged = {
+        tier: found.judged.get(tier, 0) + found.judged_later.get(tier, 0)
+        for tier in {*found.judged, *found.judged_later}
+    }
+    if not judged:
+        return
+    work, life = sight.work, Lifecycle(sight.catalog, sight.agent)
+    sizes = {tier: life.count(tier) for tier in ("long", "archive")} | {"short": found.lines}
+    runs = (Spent(at, spent) for at, spent in sight.catalog.judged_runs(sight.agent, work.ledger()))
+    spent = spent_lately(runs, work.now())
+    over = overrun(judged, sizes, spent, work.rules.budget, work.max_loss)
+    if over is not None:
+        raise LossBudgetError(over)
