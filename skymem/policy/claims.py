@@ -47,6 +47,8 @@ _PATTERNS: Final[tuple[tuple[str, str], ...]] = (
     ("id", rf"[A-Za-z][A-Za-z0-9+.\-]{{0,30}}://[^\s<>\"]*{_END}|www\.[^\s<>\"]*{_END}"),
     ("id", r"\w[\w.+\-]{0,64}@[\w\-]+(?:\.[\w\-]+)+"),
     ("id", r"(?<![\w&])[@#](?=\w)[\w.\-/]*\w|\$(?=[A-Za-z_{])\{?\w+\}?"),
+    ("id", r"(?<!\w)(?:[A-Za-z]\w{0,8}(?:#|\+\+)|[A-Z]\*)(?!\w)|\*\.\w+|(?<!\S)\.\.?(?!\S)"),
+    ("id", r"(?<!\w)[A-Z]{1,4}[+\-]\d{1,2}(?::\d{2})?(?!\w)|[A-Za-z_]\w{0,64}(?:::?[A-Za-z_]\w*)+"),
     ("time", r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+\-]\d{2}:?\d{2})?)?"),
     ("time", r"(?<![\w.])\d{1,4}(?P<dash>[./\-])\d{1,2}(?P=dash)\d{2,4}(?![\w/]|[.\-]\d)"),
     ("time", r"(?<![\w./])\d{1,2}/\d{1,2}(?![\w/])"),
@@ -72,13 +74,17 @@ _PATTERNS: Final[tuple[tuple[str, str], ...]] = (
     ("word", rf"{_WORD}+(?:['\-]{_WORD}+)*"),
     (
         "operator",
-        r"[!=<>]=+|[<=\-]{1,3}>|<-{1,3}|&&|\|\||[<>=≠≤≥≈±×÷→←↔]|(?<=\d)\s?[\-–—](?=\s?\d)",
+        r"[!=<>]=+|[<=\-]{1,3}>|<-{1,3}|&&|\|\||[<>=≠≤≥±×÷→←↔]|(?<=\d)\s?[\-–—](?=\s?\d)",
     ),
+    ("tick", r"\[[ xX]?\]|[☐☑☒✓✔✗✘✅❌👍👎]|~~"),
+    ("about", r"[~≈](?=\s?[\d$€£])"),
     ("newline", r"\n"),
+    ("heading", r"^[#*]+(?=\s)"),
     ("sign", r"\S"),
 )
 _SCAN: Final = re.compile(
-    "|".join(f"(?P<g{i}_{name}>{pattern})" for i, (name, pattern) in enumerate(_PATTERNS))
+    "|".join(f"(?P<g{i}_{name}>{pattern})" for i, (name, pattern) in enumerate(_PATTERNS)),
+    re.MULTILINE,
 )
 _UNSPACED: Final = re.compile(
     f"(?P<number>{cues.NUMERAL_CHARACTERS})|(?P<time>{cues.CLOCK_CHARACTERS})"
@@ -107,6 +113,7 @@ _PLAIN: Final = {
     0x66C: ",",
 }
 _GROUPED: Final = re.compile(r"[+\-]?\d{1,3}(?:([,'\u00a0\u202f\u2009_])\d{3})(?:\1\d{3})*(\.\d+)?")
+_INNER_CAPITAL: Final = re.compile(r"[a-z][A-Z]|^[A-Z]{2,}[a-z]{2}")
 _CLOCK: Final = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?(?:[:.](\d{2}))?\s?([ap])?", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"([\d.,]*\d)(\D+)")
 _ORDINALS: Final = frozenset({"st", "nd", "rd", "th"})
@@ -117,9 +124,19 @@ _SHORTENED: Final[Mapping[str, str]] = MappingProxyType({"ca": "can", "wo": "wil
 _ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {"ll": "will", "d": "would", "ve": "have", "re": "", "m": ""}
 )
+_ARTICLES: Final = frozenset({"a", "an", "the"})
 _CAPITALS: Final = frozenset({"US", "IT", "WHO", "AM"})  # names, and words when small
 _CALENDAR_OR_MODAL: Final = frozenset({"May", "Will"})
-_BREAKS: Final = frozenset(",;()—–،；、，")
+_MEANT: Final[Mapping[str, Token]] = MappingProxyType(
+    {
+        **dict.fromkeys(",;()—–،；、，", BREAK),
+        **dict.fromkeys(":：", LABEL),
+        **dict.fromkeys("?؟¿", ASKED),
+        **{sign: Token("number", f"unit:{sign}") for sign in "%‰°"},
+        **{sign: Token("wording", sign) for sign in "&^@#/\\"},
+    }
+)
+_SAYING: Final = frozenset({"So", "Sm", "Lu", "Ll", "Lo", "Lm", "Lt", "Mn", "Mc", "Me", "Co"})
 _CONJUNCTIONS: Final = frozenset({"and", "but", "because", "although", "though", "und", "y", "et"})
 _ENDS: Final = frozenset(".!。…")
 
@@ -133,11 +150,21 @@ def tokens(text: str) -> list[Token]:
         name = (match.lastgroup or "").partition("_")[2]
         spelled = match.group()
         if name == "word":
-            found += _word(spelled, starts=starts)
+            named = spelled.lower() in _ARTICLES and not _is_article(match, starts=starts)
+            found += [Token("name", spelled)] if named else _word(spelled, starts=starts)
         else:
             found += _READERS[name](spelled, match)
         starts = spelled in _ENDS or spelled == "\n" or (starts and name == "sign")
     return found
+
+
+def _is_article(match: re.Match[str], *, starts: bool) -> bool:
+    """Whether it is no name: of Team A, and of what is set to a, the letter says all."""
+    spelled = match.group()
+    rest = match.string[match.end() : match.end() + 8].lstrip(" \t\"'([*_\u201c\u00ab")
+    if rest.startswith(("few", "little")):
+        return False  # a few are some, and few are hardly any
+    return rest[:1].isalnum() and (starts or spelled != "A")
 
 
 def _plain(text: str) -> str:
@@ -213,18 +240,38 @@ def _newline(spelled: str, match: re.Match[str]) -> Iterator[Token]:
     yield BREAK
 
 
+def _tick(spelled: str, match: re.Match[str]) -> Iterator[Token]:
+    """Read a mark that says yes or no, done or not, or strikes out."""
+    del match
+    yield Token("negation", spelled.lower())
+
+
+def _about(spelled: str, match: re.Match[str]) -> Iterator[Token]:
+    del spelled, match
+    yield Token("hedge", "~")
+
+
+def _heading(spelled: str, match: re.Match[str]) -> Iterator[Token]:
+    del spelled, match
+    yield from ()
+
+
 def _sign(spelled: str, match: re.Match[str]) -> Iterator[Token]:
-    if spelled in _BREAKS:
-        yield BREAK
-    elif spelled in ":：":
-        yield LABEL
-    elif spelled in "?؟¿":
-        yield ASKED
-    elif spelled in "%‰" or unicodedata.category(spelled) == "Sc" or spelled == "°":
+    """Read one sign; only punctuation and what shows nothing is passed over."""
+    token = _MEANT.get(spelled)
+    if token is not None:
+        yield token
+        return
+    before = match.string[max(0, match.start() - 1) : match.start()]
+    after = match.string[match.end() : match.end() + 1]
+    category = unicodedata.category(spelled)
+    if category == "Sc" or (spelled in "'\"" and before.isdigit()):
         yield Token("number", f"unit:{spelled}")
-    elif spelled == "!" and match.string[match.end() : match.end() + 1].isalpha():
+    elif category.startswith("N") or (spelled == "+" and after.isdigit()):
+        yield Token("number", spelled)
+    elif spelled == "!" and after.isalpha():
         yield Token("negation", "!")  # in code; elsewhere it ends a sentence
-    elif spelled in "~+&^" or unicodedata.category(spelled) in {"So", "Sm"}:
+    elif category in _SAYING:
         yield Token("wording", spelled)
 
 
@@ -237,6 +284,9 @@ _READERS: Final[Mapping[str, Callable[[str, re.Match[str]], Iterator[Token]]]] =
         "amount": _amount,
         "operator": _operator,
         "newline": _newline,
+        "tick": _tick,
+        "about": _about,
+        "heading": _heading,
         "sign": _sign,
     }
 )
@@ -248,6 +298,9 @@ def _word(spelled: str, *, starts: bool) -> Iterator[Token]:
         return
     if spelled in _CAPITALS or (spelled in _CALENDAR_OR_MODAL and not starts):
         yield Token("name", spelled)
+        return
+    if _INNER_CAPITAL.search(spelled) and spelled not in cues.UNITS:
+        yield Token("id", spelled)
         return
     if spelled in cues.UNITS and spelled.lower() not in {"a", "s", "d", "x", "as", "am", "in"}:
         yield Token("number", f"unit:{spelled}")

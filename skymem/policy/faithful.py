@@ -66,8 +66,7 @@ def differences(first: str, second: str, *, wording: bool = True) -> list[Fault]
     one, other = _said(first), _said(second)
     if wording:
         return _apart(one, other)
-    known = ({token.key for token in one}, {token.key for token in other})
-    return _apart(_hard(one, known[1]), _hard(other, known[0]))
+    return _apart(_hard(one, other), _hard(other, one))
 
 
 def signature(text: str) -> tuple[str, ...]:
@@ -75,12 +74,14 @@ def signature(text: str) -> tuple[str, ...]:
     return tuple(token.key for token in _said(text))
 
 
-def _hard(said: Iterable[Token], other: frozenset[str] | set[str]) -> list[Token]:
-    """Leave mere wording out; a name is one only when the other text lacks it as a word too."""
+def _hard(said: Iterable[Token], other: Sequence[Token]) -> list[Token]:
+    """Leave mere wording out, and a name that the other has as a word: it starts a sentence."""
+    names = {token.key for token in other if token.what == "name"}
+    words = {token.key for token in other} - names
     return [
         token
         for token in said
-        if token.what != "wording" and not (token.what == "name" and token.key in other)
+        if token.what != "wording" and not (token.what == "name" and token.key in words)
     ]
 
 
