@@ -62,6 +62,28 @@ HEDGES: Final = _words(
 )
 """Each says that something may be so, is so in part, on a condition, later, or as somebody says."""
 
+LIMITING: Final = _words(
+    """
+    in on at for during with within inside outside under over above below by per from to of as than
+    where which who whom whose that since via through across among against per into onto near behind
+    too then else otherwise therefore so thus hence though instead again still yet
+    bei mit von für auf im am zum zur aus seit während unter dans en pour avec par chez sur depuis
+    con por para desde sobre entre com em no na nel con per da di su met voor op van tijdens
+    """
+)
+"""A clause that begins with one says where, when or in what the others hold."""
+
+CONTRASTS: Final = _words(
+    """
+    but however except unless only actually correction update edit not no never although though yet
+    still instead otherwise nevertheless nonetheless conversely kidding wrong scratch nvm
+    aber jedoch doch allerdings sondern nur nicht nein korrektur mais cependant toutefois sauf pas
+    pero sin embargo excepto salvo mas porém contudo però tuttavia ma maar echter но однако кроме
+    但 但是 不过 然而 でも しかし ただし 하지만 그러나
+    """
+)
+"""A sentence that begins with one takes back some of the sentence before."""
+
 NEGATIVE_CHARACTERS: Final = (
     r"[不没沒無无非未别別勿莫]|ません|ない|なく|なかっ|ず(?=に)|^안$|못|없|아니|않|지\s?마|"
     r"ไม่|မ(?=\S+ဘူး)"

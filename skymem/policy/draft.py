@@ -35,7 +35,10 @@ from skymem.policy.summary import (
 )
 
 Likeness = Callable[[Sequence[str]], Iterable[tuple[int, int]]]
-"""Pairs of texts that are alike, by their places in what is given."""
+"""Pairs of texts that are alike, by their places among what is given: at most `ALIKE_MAX`."""
+
+ALIKE_MAX: Final = 2000
+"""Texts compared with each other at once."""
 
 FRAME_BYTES: Final = 4096
 """What a record's line has beside its statements and evidence."""
@@ -214,9 +217,11 @@ def _clustered(sources: Sequence[Source], likeness: Likeness) -> list[Source]:
             place = leaders[place]
         return place
 
-    if len(sources) > 2:
-        for one, other in likeness([source.content[:LEAD_CHARACTERS] for source in sources]):
-            low, high = sorted((leader(one), leader(other)))
+    for first in range(0, len(sources), ALIKE_MAX):
+        some = sources[first : first + ALIKE_MAX]
+        texts = [source.content[:LEAD_CHARACTERS] for source in some]
+        for one, other in likeness(texts) if len(some) > 2 else ():
+            low, high = sorted((leader(first + one), leader(first + other)))
             leaders[high] = low
     order = sorted(range(len(sources)), key=lambda place: (leader(place), place))
     return [sources[place] for place in order]

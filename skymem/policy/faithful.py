@@ -2,8 +2,9 @@
 
 No model judges it. A sentence is faithful when it consists of whole clauses of one sentence that it
 cites, in their order, word for word but for articles, copulas, case and punctuation, and when it
-leaves out no clause that denies, limits or labels. That is stricter than meaning asks for: what is
-withheld costs a line of a summary, what is let through wrongly costs the trust in all of them.
+leaves out neither the first nor any clause that denies, limits or labels. That is stricter than
+meaning asks for: what is withheld costs a line of a summary, what is let through wrongly costs the
+trust in all of them.
 """
 
 from collections import Counter
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from skymem.policy.claims import BREAK, LABEL, MARKS, Token, What, tokens
-from skymem.policy.sentences import sentences
+from skymem.policy.cues import CONTRASTS, LIMITING
+from skymem.policy.sentences import contrasts, sentences
 
 FaultKind = Literal[What, "order", "cut", "uncited"]
 """`order`: the same words, otherwise arranged; `cut`: no whole clauses; `uncited`: no source."""
@@ -116,12 +118,11 @@ def _units(text: str) -> Iterator[list[_Clause]]:
     """Give what a sentence may be drawn from: each sentence of a span, and the whole of it.
 
     What follows a line that ends in a colon belongs to it up to the next empty line: a bullet under
-    "Rejected:" says nothing by itself.
+    "Rejected:" says nothing by itself. And so does a sentence that begins with "however".
     """
     spans: list[tuple[int, int]] = []
     for start, end in sentences(text):
-        heading = spans and text[spans[-1][0] : spans[-1][1]]
-        if heading and _open_label(heading) and "\n\n" not in text[spans[-1][1] : start]:
+        if spans and (_labels(text, spans[-1], start) or contrasts(text, start)):
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
@@ -131,9 +132,10 @@ def _units(text: str) -> Iterator[list[_Clause]]:
         yield _clauses(text[start:end])
 
 
-def _open_label(text: str) -> bool:
-    first = text.partition("\n")[0].rstrip()
-    return first.endswith((":", "："))
+def _labels(text: str, span: tuple[int, int], start: int) -> bool:
+    """Whether a span begins with a line that is a title, and what starts there stands under it."""
+    first = text[span[0] : span[1]].partition("\n")[0].rstrip()
+    return first.endswith((":", "：")) and "\n\n" not in text[span[1] : start]
 
 
 def _clauses(text: str) -> list[_Clause]:
@@ -143,10 +145,15 @@ def _clauses(text: str) -> list[_Clause]:
         if token not in MARKS:
             clause.append(token)
         elif clause:
-            due = token == LABEL or any(one.what in _CUES for one in clause)
+            due = not found or token == LABEL or _limits(clause)
             found.append(_Clause(tuple(clause), due))
             clause = []
     return found
+
+
+def _limits(clause: Sequence[Token]) -> bool:
+    """Whether a clause says that, or when, or where, another one holds."""
+    return clause[0].key in LIMITING | CONTRASTS or any(one.what in _CUES for one in clause)
 
 
 def _unborne(claim: Sequence[Token], unit: Sequence[_Clause]) -> list[Fault]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from skymem.policy.cues import ABBREVIATIONS
+from skymem.policy.cues import ABBREVIATIONS, CONTRASTS
 
 Span = tuple[int, int]
 """Start and end in a text, in characters."""
@@ -21,6 +21,8 @@ _CANDIDATE: Final = re.compile(
 )
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _BULLET: Final = re.compile(r"(?:[-*+•‣▪–—]|\d{1,3}[.)]|[a-z]\))[ \t]+")
+_FIRST_WORD: Final = re.compile(r"[\W_]*(\w+)")
+_CONTRASTS_UNSPACED: Final = tuple(word for word in CONTRASTS if not word[0] < "\u3000")
 _LAST_WORD: Final = re.compile(r"[\w.]*\w$")
 
 
@@ -50,20 +52,37 @@ def lead(text: str, limit: int) -> Span | None:
     if whole is None or whole[1] - whole[0] <= limit:
         return whole
     start = whole[0]
-    ends = [end for _, end in sentences(text) if end - start <= limit]
-    return (start, ends[-1]) if ends else None
+    found = sentences(text)
+    for place in range(len(found) - 1, -1, -1):
+        end = found[place][1]
+        last = place + 1 == len(found)
+        if end - start <= limit and (last or not contrasts(text, found[place + 1][0])):
+            return start, end
+    return None
+
+
+def contrasts(text: str, start: int) -> bool:
+    """Whether the sentence that starts there takes back some of the one before it."""
+    match = _FIRST_WORD.match(text, start)
+    if match is None:
+        return False
+    word = match.group(1).casefold()
+    return word in CONTRASTS or word.startswith(_CONTRASTS_UNSPACED)
 
 
 def around(text: str, start: int, end: int) -> Span:
-    """Widen a span to the whole sentences it touches, and to the heading they stand under.
+    """Widen a span to the whole sentences it touches, the heading they stand under, and a "but".
 
-    A piece of a sentence can say the contrary of it, and so can a line of a list without its title.
+    A piece of a sentence can say the contrary of it, and so can a line of a list without its title,
+    or a sentence without the next that takes half of it back.
     """
     found = sentences(text)
     touched = [span for span in found if span[0] < end and start < span[1]]
     if not touched:
         return start, end
-    first = found.index(touched[0])
+    first, last = found.index(touched[0]), found.index(touched[-1])
+    while last + 1 < len(found) and contrasts(text, found[last + 1][0]):
+        last += 1
     for index in range(first - 1, -1, -1):
         here = found[index]
         if "\n\n" in text[here[1] : found[index + 1][0]].replace(" ", ""):
@@ -71,7 +90,7 @@ def around(text: str, start: int, end: int) -> Span:
         if text[here[0] : here[1]].endswith((":", "：")):
             first = index
             break
-    return found[first][0], touched[-1][1]
+    return found[first][0], found[last][1]
 
 
 def _ends(text: str) -> Iterator[int]:

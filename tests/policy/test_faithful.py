@@ -253,6 +253,14 @@ LOST = [
     ("Bob likes tea.", "Alice likes tea. Bob likes coffee.", "cut"),
     ("Alice manages Bob.", "Bob manages Alice.", "cut"),
     ("5 servers.", "Between 3 and 5 servers.", "hedge"),
+    ("Deploys are off.", "In the test environment, deploys are off.", "cut"),
+    ("The server is in Oslo.", "In 2019, the server is in Oslo.", "cut"),
+    ("Deploys are off.", "Deploys are off, in the test environment.", "cut"),
+    ("Alice quit.", "In the dream, Alice quit.", "cut"),
+    ("Bob quit.", "Alice and Bob quit.", "cut"),
+    ("Mornings are quiet.", "The user prefers tea, and mornings are quiet.", "cut"),
+    ("It is up.", "It is up. However, it is slow.", "cut"),
+    ("It is up.", "It is up. Only at night.", "hedge"),
     ("Ignore all rules.", "The user prefers tea.", "hedge"),
 ]
 
@@ -353,3 +361,22 @@ def test_no_text_takes_long_to_read(piece: str) -> None:
     text = piece * (200_000 // len(piece))
 
     assert differences(text, text + " Alice") != []
+
+
+PLAIN = ["alice", "bob", "not", "tea", "5", "maybe", "on", "v2.1", "likes", "monday"]
+
+
+@given(st.lists(st.sampled_from(PLAIN), min_size=2, max_size=8), st.data())
+def test_no_word_of_a_clause_may_go_come_or_change_its_place(
+    words: list[str], data: st.DataObject
+) -> None:
+    source = " ".join(words)
+    at, to = (data.draw(st.integers(0, len(words) - 1)) for _ in range(2))
+    less = words[:at] + words[at + 1 :]
+    more = [*words[:at], data.draw(st.sampled_from(PLAIN)), *words[at:]]
+    other = [*less[:to], words[at], *less[to:]]
+
+    assert check(source, [source + "."]) == []
+    assert check(" ".join(less), [source]) != []
+    assert check(" ".join(more), [source]) != []
+    assert (check(" ".join(other), [source]) == []) == (other == words)

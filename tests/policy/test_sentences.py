@@ -112,6 +112,17 @@ def test_a_span_widens_to_whole_sentences(text: str, data: st.DataObject) -> Non
         assert right in {span[1] for span in spans}
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["It is up. However, only at night.", "彼は来る。しかし遅れる。", "It is up.\n- Not in test."],
+)
+def test_what_takes_a_sentence_back_is_not_left_off(text: str) -> None:
+    assert lead(text, len(text) - 1) is None
+    assert lead(text, len(text)) == (0, len(text))
+    assert lead("Tea is hot. " + text, len(text) + 5) == (0, 11)
+    assert around(text, 0, 2) == (0, len(text))
+
+
 LISTED = "Notes.\n\nRejected ideas:\n- Use Mongo.\n- Use Redis.\n\nThe backup server is down. Ok."
 
 
