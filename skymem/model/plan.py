@@ -123,6 +123,9 @@ class Plan:
     judged: dict[str, int] = field(default_factory=dict)
     """Of what is removed, how many by judgement, by tier: what the loss budget counts (row X4)."""
 
+    judged_later: dict[str, int] = field(default_factory=dict)
+    """The same of later rounds: a run that is over its budget stops before its first."""
+
     def count(self, action: Action) -> int:
         """How many decisions are of this kind."""
         return sum(1 for decision in self.decisions if decision.action == action)

@@ -1,0 +1,53 @@
+"""How old is an archive? As old as it ended: what it holds was older when it came (row M9)."""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from skymem.policy.due import known_us
+
+
+class ArchiveFile(NamedTuple):
+    """One archive of an agent."""
+
+    name: str
+    """As it stands in the agent's directory."""
+
+    bytes: int
+    newest_us: int | None
+    """When its newest memory happened; None when none says."""
+
+
+_STAMP: Final = re.compile(r"short_term_archive_(\d{8}T\d{6})Z")
+
+
+def ended_us(file: ArchiveFile, now_us: int) -> int | None:
+    """When an archive ended, microseconds since the epoch; None when nobody can know.
+
+    The later of its newest memory and of the stamp in its name: lines from a machine whose clock
+    was never set don't make it old. What is yet to come says nothing.
+    """
+    found = [known_us(file.newest_us), known_us(_stamped_us(file.name))]
+    return max((one for one in found if one is not None and one <= now_us), default=None)
+
+
+def oldest_first(files: Iterable[ArchiveFile], now_us: int) -> list[ArchiveFile]:
+    """Order archives by their end; those whose end nobody knows are last, as if new."""
+
+    def key(file: ArchiveFile) -> tuple[int, str]:
+        ended = ended_us(file, now_us)
+        return (now_us + 1 if ended is None else ended), file.name
+
+    return sorted(files, key=key)
+
+
+def _stamped_us(name: str) -> int | None:
+    found = _STAMP.match(name)
+    if found is None:
+        return None
+    try:
+        moment = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return round(moment.timestamp()) * 1_000_000
