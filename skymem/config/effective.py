@@ -6,19 +6,15 @@ Behind `skymem config show` and `skymem config check`.
 from pathlib import Path
 
 from skymem.config.engine_section import engine_values
-from skymem.config.keys import (
-    AGENT,
-    INTERVAL_UNITS,
-    RULES_FILE,
-    SCHEDULE_FILE,
-    TRIGGERS,
-    names_at,
-)
+from skymem.config.key import AGENT, RULES_FILE, SCHEDULE_FILE
+from skymem.config.keys import INTERVAL_UNITS, TRIGGERS, names_at
+from skymem.config.life_sections import kind_values, section_values
 from skymem.config.problems import Problem
 from skymem.config.rules_file import RulesReading, examine_rules
 from skymem.config.schedule_entry import EntryReading
 from skymem.config.schedule_file import examine_schedule
 from skymem.config.units import format_duration, format_size
+from skymem.model.kinds import Kind
 from skymem.model.rules import AgentRules
 from skymem.model.schedule import Cron, Daily, Every, ScheduleEntry
 
@@ -53,7 +49,19 @@ def effective_rules(
         "access": _sourced(reading, rules.access, "access"),
         "line_max": _sourced(reading, format_size(rules.line_bytes_max), "line_max"),
         "torn_after": _sourced(reading, format_duration(rules.torn_after_seconds), "torn_after"),
+        "restore_grace": _sourced(
+            reading, format_duration(rules.restore_grace_seconds), "restore_grace"
+        ),
+        "recall_log": _sourced(reading, rules.recall_log, "recall_log"),
         "engine": engine,
+        **{
+            section: {
+                name: _sourced(reading, value, f"{section}.{name}")
+                for name, value in values.items()
+            }
+            for section, values in section_values(rules).items()
+        },
+        "kinds": {name: _kind(reading, kind) for name, kind in rules.kinds.items()},
         "agents": agents,
     }
 
@@ -78,6 +86,13 @@ def _limits(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict
     return {
         name: _sourced(reading, value, f"agents.{agent}.{name}" if agent else name, name)
         for name, value in values.items()
+    }
+
+
+def _kind(reading: RulesReading, kind: Kind) -> dict[str, Sourced]:
+    return {
+        name: _sourced(reading, value, f"kinds.{kind.name}.{name}")
+        for name, value in kind_values(kind).items()
     }
 
 

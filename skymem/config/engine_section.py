@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from skymem.config import fields
-from skymem.config.keys import ENGINE, RULES_FILE, Key, names_at
+from skymem.config.key import ENGINE, RULES_FILE, Key
+from skymem.config.keys import names_at
 from skymem.config.problems import Complaints, shown
 from skymem.config.units import format_duration
 from skymem.config.yaml_nodes import Pair

@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from skymem.config.keys import Key, key_at, names_at, unknown_key
+from skymem.config.key import Key
+from skymem.config.keys import key_at, names_at, unknown_key
 from skymem.config.problems import Complaints, shown
-from skymem.config.units import parse_duration, parse_size
+from skymem.config.units import parse_duration, parse_percentage, parse_size
 from skymem.config.yaml_nodes import Items, Node, Pair, Scalar, Table, resolve_plain
 
 _TRUTH_WORDS: Final = {"yes": "true", "on": "true", "y": "true",
@@ -114,6 +115,25 @@ def duration(pair: Pair, key: Key, complaints: Complaints) -> float | None:
         complaints.at(found, f"{key.name}: {shown(found.text)} {error}")
         return None
     return seconds if _within(seconds, found, key, complaints) else None
+
+
+def percentage(pair: Pair, key: Key, complaints: Complaints) -> float | None:
+    """A percentage with its sign, as a share from 0 to 1."""
+    found = scalar(pair, key, complaints)
+    if found is None:
+        return None
+    try:
+        share = parse_percentage(found.text)
+    except ValueError as error:
+        complaints.at(found, f"{key.name}: {shown(found.text)} {error}")
+        return None
+    return share if _within(share, found, key, complaints) else None
+
+
+def text(pair: Pair, key: Key, complaints: Complaints) -> str | None:
+    """A word, as it is written."""
+    found = scalar(pair, key, complaints)
+    return None if found is None else found.text
 
 
 def size(pair: Pair, key: Key, complaints: Complaints) -> int | None:

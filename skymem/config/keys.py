@@ -4,22 +4,24 @@ The readers take their known keys and bounds from this table, `skymem config exp
 README's reference their words. It reads no YAML and stays cheap to import.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
+from skymem.config.key import (
+    AGENT,
+    ENGINE,
+    ENTRY,
+    KIND,
+    RULES_FILE,
+    SCHEDULE_FILE,
+    TOP,
+    Key,
+)
+from skymem.config.life_keys import LIFE_KEYS
 from skymem.config.problems import shown
 from skymem.config.units import format_duration, format_size
 from skymem.errors import UsageError
 from skymem.model.rules import AgentRules, EngineRules, RetentionRules
 from skymem.model.schedule import KNOWN_JOBS, Every, Schedule, ScheduleEntry
-
-RULES_FILE: Final = "retention_rules.yaml"
-SCHEDULE_FILE: Final = "schedule.yaml"
-
-TOP: Final = ""
-AGENT: Final = "agents.NAME"
-ENGINE: Final = "engine"
-ENTRY: Final = "every"
 
 _DAY_SECONDS: Final = 86_400
 INTERVAL_SECONDS_MAX: Final = 366 * _DAY_SECONDS
@@ -29,64 +31,6 @@ _AGENT_DEFAULT: Final = AgentRules()
 _RULES_DEFAULT: Final = RetentionRules()
 _ENGINE_DEFAULT: Final = EngineRules()
 _ENTRY_DEFAULT: Final = ScheduleEntry("heartbeat", "heartbeat", Every(30))
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One configuration key; `least` and `most` are in seconds or bytes where it has a unit."""
-
-    file: str
-    level: str
-    name: str
-    kind: str
-    default: str
-    meaning: str
-    example: str
-    row: str
-    least: float = 0
-    most: float = 0
-    choices: tuple[str, ...] = ()
-
-    @property
-    def dotted(self) -> str:
-        """The key with its place: `agents.NAME.promote_threshold`, `every.minutes`."""
-        return f"{self.level}.{self.name}" if self.level else self.name
-
-    @property
-    def type(self) -> str:
-        """What may be written, in words, bounds included."""
-        if self.choices:
-            return f"one of {', '.join(self.choices)}"
-        if not self.most:
-            return self.kind
-        return f"{self.kind}, {self.in_unit(self.least)} to {self.in_unit(self.most)}"
-
-    def in_unit(self, amount: float) -> str:
-        """A bound as one would write it in the file."""
-        if self.kind == "duration":
-            return format_duration(amount)
-        return format_size(amount) if self.kind == "size" else f"{amount:.15g}"
-
-    def as_json(self) -> dict[str, str]:
-        """The row as `skymem config explain KEY --json` prints it."""
-        return {
-            "key": self.dotted,
-            "file": self.file,
-            "type": self.type,
-            "default": self.default,
-            "meaning": self.meaning,
-            "example": self.example,
-            "row": self.row,
-        }
-
-    def __str__(self) -> str:
-        return (
-            f"{self.dotted} ({self.file})\n"
-            f"  {self.meaning}\n"
-            f"  type:    {self.type}\n"
-            f"  default: {self.default}\n"
-            f"  example: {self.example}"
-        )
 
 
 def _threshold(level: str, default: str, meaning: str) -> Key:
@@ -188,6 +132,7 @@ KEYS: Final = (
         "Whether short-term and archives are indexed as well as long-term.",
         "recent: true", "R8",
     ),
+    *LIFE_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",
@@ -267,17 +212,23 @@ def place_of(key: Key) -> str:
     places = {
         TOP: f"at the top level of {key.file}",
         AGENT: f"under agents: NAME: in {key.file}",
-        ENGINE: f"under engine: in {key.file}",
+        KIND: f"under kinds: NAME: in {key.file}",
         ENTRY: f"in an entry under every: in {key.file}",
     }
-    return places[key.level]
+    under = ": ".join(key.level.split("."))
+    return places.get(key.level, f"under {under}: in {key.file}")
 
 
 def unknown_key(file: str, level: str, name: str) -> str:
     """The complaint about a key that is not known at its place, with what was probably meant."""
     elsewhere = sorted((k for k in KEYS if k.name == name), key=lambda k: k.file != file)
     if elsewhere:
-        return f"{shown(name)} does not belong here (it goes {place_of(elsewhere[0])})"
+        first = elsewhere[0]
+        same = (
+            elsewhere[:1] if first.level == TOP else [k for k in elsewhere if k.file == first.file]
+        )
+        places = [place_of(key) for key in same]
+        return f"{shown(name)} does not belong here (it goes {', or '.join(places)})"
     known = names_at(file, level)
     near = nearest(name, known)
     if near is not None:
@@ -295,7 +246,7 @@ def explain(key: str) -> Key:
     Raises UsageError with what was probably meant.
     """
     parts = key.split(".")
-    if len(parts) == 3 and parts[0] == "agents":
+    if len(parts) == 3 and parts[0] in ("agents", "kinds"):
         parts[1] = "NAME"
     wanted = ".".join(parts)
     for row in KEYS:

@@ -7,7 +7,9 @@ from typing import Final
 
 from skymem.config import fields
 from skymem.config.engine_section import with_engine_value
-from skymem.config.keys import AGENT, ENGINE, RULES_FILE, TOP, Key, key_at, names_at
+from skymem.config.key import AGENT, ENGINE, RULES_FILE, TOP, Key
+from skymem.config.keys import key_at, names_at
+from skymem.config.life_sections import read_sections
 from skymem.config.problems import Complaints, shown
 from skymem.config.yaml_nodes import Pair, Table
 from skymem.config.yaml_text import read_yaml
@@ -53,6 +55,7 @@ def examine_rules(path: Path) -> RulesReading:
         engine = root.get("engine")
         if engine is not None:
             _read_engine(engine, reading)
+        reading.rules = read_sections(root, reading.rules, reading.complaints, reading.lines)
     return reading
 
 
@@ -68,6 +71,12 @@ def _with_value(
     if key.name == "torn_after":
         seconds = fields.duration(pair, key, complaints)
         return rules if seconds is None else replace(rules, torn_after_seconds=seconds)
+    if key.name == "restore_grace":
+        seconds = fields.duration(pair, key, complaints)
+        return rules if seconds is None else replace(rules, restore_grace_seconds=seconds)
+    if key.name == "recall_log":
+        wanted = fields.truth(pair, key, complaints)
+        return rules if wanted is None else replace(rules, recall_log=wanted)
     return replace(rules, default=_with_limit(rules.default, pair, key, complaints))
 
 

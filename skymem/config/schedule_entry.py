@@ -6,16 +6,8 @@ from datetime import time
 from typing import Final
 
 from skymem.config import fields
-from skymem.config.keys import (
-    ENTRY,
-    INTERVAL_SECONDS_MAX,
-    INTERVAL_UNITS,
-    SCHEDULE_FILE,
-    TRIGGERS,
-    Key,
-    key_at,
-    nearest,
-)
+from skymem.config.key import ENTRY, SCHEDULE_FILE, Key
+from skymem.config.keys import INTERVAL_SECONDS_MAX, INTERVAL_UNITS, TRIGGERS, key_at, nearest
 from skymem.config.problems import Complaints, shown
 from skymem.config.units import parse_duration
 from skymem.config.yaml_nodes import Node, Pair, Scalar, Table

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from skymem.config import fields
-from skymem.config.keys import SCHEDULE_FILE, TOP, Key
+from skymem.config.key import SCHEDULE_FILE, TOP, Key
 from skymem.config.problems import Complaints, shown
 from skymem.config.schedule_entry import EntryReading, read_entry
 from skymem.config.time_zone import check_time_zone

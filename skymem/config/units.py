@@ -35,6 +35,20 @@ def parse_size(text: str) -> int:
     return int(_parse(text, SIZE_UNITS, _SIZE_WORDS))
 
 
+def parse_percentage(text: str) -> float:
+    """Read `10%` as a share, 0.1.
+
+    Raises ValueError, whose message says what to write instead.
+    """
+    number = text.removesuffix("%").rstrip()
+    if _NUMBER.fullmatch(number) is None:
+        raise ValueError('is not a percentage (such as "10%")')
+    if not text.endswith("%"):
+        meant = float(number) * 100 if float(number) <= 1 else float(number)
+        raise ValueError(f'has no unit (try "{meant:g}%")')
+    return float(number) / 100
+
+
 def format_duration(seconds: float) -> str:
     """Write seconds as `parse_duration` reads them, in the largest unit that stays whole."""
     return _format(seconds, DURATION_UNITS)

@@ -9,7 +9,9 @@ import pytest
 from skymem.config import keys
 from skymem.config.engine_section import engine_values
 from skymem.config.fields import known_pairs
-from skymem.config.keys import KEYS, RULES_FILE, SCHEDULE_FILE, Key, explain, reference_markdown
+from skymem.config.key import AGENT, ENTRY, KIND, RULES_FILE, SCHEDULE_FILE, SUMMARIZER, TOP, Key
+from skymem.config.keys import KEYS, explain, reference_markdown
+from skymem.config.life_sections import section_values
 from skymem.config.problems import Complaints
 from skymem.config.rules_file import read_rules
 from skymem.config.schedule_file import read_schedule
@@ -23,7 +25,7 @@ from skymem.model.schedule import Every, Schedule, ScheduleEntry
 ROOT = Path(__file__).parents[2]
 
 
-def yaml_word(value: str | int | bool) -> str:
+def yaml_word(value: str | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -39,11 +41,18 @@ def test_the_table_costs_no_yaml_to_import() -> None:
 @pytest.mark.parametrize("key", KEYS, ids=by_dotted_name)
 def test_the_example_of_each_key_is_accepted_by_its_reader(key: Key, tmp_path: Path) -> None:
     path = tmp_path / key.file
-    if key.level == keys.AGENT:
-        path.write_text(f"agents:\n  sky:\n    {key.example}\n")
-    elif key.level == keys.ENGINE:
-        path.write_text(f"engine:\n  {key.example}\n")
-    elif key.level == keys.ENTRY:
+    if key.level in (AGENT, KIND):
+        section = "agents" if key.level == AGENT else "kinds"
+        path.write_text(f"{section}:\n  sky:\n    {key.example}\n")
+    elif key.level == SUMMARIZER:
+        given = {"endpoint": 'endpoint: "http://127.0.0.1/v1"', "model": "model: m"}
+        given[key.name] = key.example
+        path.write_text("compress:\n  summarizer:\n    " + "\n    ".join(given.values()) + "\n")
+    elif key.level not in (TOP, ENTRY):
+        pairs = {"older_than": "importance_below: 0.3", "importance_below": "older_than: 365d"}
+        more = pairs.get(key.name, "") if key.level == "prune" else ""
+        path.write_text(f"{key.level}:\n  {key.example}\n  {more}\n")
+    elif key.level == ENTRY:
         given = {key.name: key.example}
         rest = {"name": "name: rotate"} if key.name != "name" else {}
         rest |= {"hours": "hours: 1"} if key.name not in keys.TRIGGERS else {}
@@ -68,6 +77,11 @@ def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
     assert {name: default[f"engine.{name}"] for name in engine_values(rules.engine)} == {
         name: yaml_word(value) for name, value in engine_values(rules.engine).items()
     }
+    for section, values in section_values(rules).items():
+        for name, value in values.items():
+            assert default[f"{section}.{name}"] == yaml_word(value)
+    assert parse_duration(default["restore_grace"]) == rules.restore_grace_seconds
+    assert default["recall_log"] == yaml_word(rules.recall_log)
     assert default["timezone"] == Schedule().timezone
     assert parse_duration(default["every.jitter"]) == entry.jitter_seconds
     assert parse_duration(default["every.timeout"]) == entry.timeout_seconds
@@ -142,6 +156,6 @@ def test_known_pairs_come_with_their_rows() -> None:
     complaints = Complaints(RULES_FILE)
     table = parse_yaml("access: group\nacces: group\n", complaints)
     assert isinstance(table, Table)
-    found = [key.dotted for _, key in known_pairs(table, RULES_FILE, keys.TOP, complaints)]
+    found = [key.dotted for _, key in known_pairs(table, RULES_FILE, TOP, complaints)]
     assert found == ["access"]
     assert len(complaints.found) == 1

@@ -1,0 +1,81 @@
+"""One configuration key: its file, place, type, default and meaning."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from skymem.config.units import format_duration, format_size
+
+RULES_FILE: Final = "retention_rules.yaml"
+SCHEDULE_FILE: Final = "schedule.yaml"
+
+TOP: Final = ""
+AGENT: Final = "agents.NAME"
+ENGINE: Final = "engine"
+ENTRY: Final = "every"
+COMPRESS: Final = "compress"
+SUMMARIZER: Final = "compress.summarizer"
+MERGE: Final = "merge"
+PRUNE: Final = "prune"
+TRASH: Final = "trash"
+BUDGET: Final = "budget"
+KIND: Final = "kinds.NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One configuration key; `least` and `most` are in seconds or bytes where it has a unit."""
+
+    file: str
+    level: str
+    name: str
+    kind: str
+    default: str
+    meaning: str
+    example: str
+    row: str
+    least: float = 0
+    most: float = 0
+    choices: tuple[str, ...] = ()
+
+    @property
+    def dotted(self) -> str:
+        """The key with its place: `agents.NAME.promote_threshold`, `every.minutes`."""
+        return f"{self.level}.{self.name}" if self.level else self.name
+
+    @property
+    def type(self) -> str:
+        """What may be written, in words, bounds included."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if not self.most:
+            return self.kind
+        return f"{self.kind}, {self.in_unit(self.least)} to {self.in_unit(self.most)}"
+
+    def in_unit(self, amount: float) -> str:
+        """A bound as one would write it in the file."""
+        if self.kind == "duration":
+            return format_duration(amount)
+        if self.kind == "percentage":
+            return f"{amount * 100:g}%"
+        return format_size(amount) if self.kind == "size" else f"{amount:.15g}"
+
+    def as_json(self) -> dict[str, str]:
+        """The row as `skymem config explain KEY --json` prints it."""
+        return {
+            "key": self.dotted,
+            "file": self.file,
+            "type": self.type,
+            "default": self.default,
+            "meaning": self.meaning,
+            "example": self.example,
+            "row": self.row,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.dotted} ({self.file})\n"
+            f"  {self.meaning}\n"
+            f"  type:    {self.type}\n"
+            f"  default: {self.default}\n"
+            f"  example: {self.example}"
+        )
