@@ -5,13 +5,14 @@ goes to the profile or to its project's record. Nothing is said twice, and nothi
 hold: what has expired, is superseded or will expire is archived without a statement.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from heapq import nsmallest
 from typing import Final
 
 from skymem.model.plan import Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import RetentionRules
 from skymem.policy.draft import Draft, Item, Likeness
+from skymem.policy.likeness import by_words
 from skymem.policy.living import Living, Place, RecordKey, places
 from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
 from skymem.policy.sentences import lead
@@ -27,12 +28,6 @@ COMPRESSED: Final = "compressed"
 NO_SUMMARY: Final = "no_summary"
 
 
-def alone(texts: Sequence[str]) -> Iterable[tuple[int, int]]:
-    """Find none alike: for whoever has no likeness at hand."""
-    del texts
-    return ()
-
-
 def plan_compress(
     entries: Iterable[Entry | Damage],
     agent: str,
@@ -42,7 +37,7 @@ def plan_compress(
     records: Living,
     lapsed: Collection[str] = frozenset(),
     summarize: Summarize = extractive,
-    likeness: Likeness = alone,
+    likeness: Likeness = by_words,
 ) -> Plan:
     """Decide every line of an agent's short-term, each once, and write what is made of them.
 
