@@ -9,13 +9,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from . import world
+from .conftest import MEMORY_DISK
 from .oracle import check_sound, undisturbed
 from .world import ROOT, look
 
@@ -122,6 +125,25 @@ class Traced:
         check_sound(self.root, self.expected)
 
 
+TracedBy = Callable[[world.Make], Traced]
+
+
+@pytest.fixture(scope="module")
+def traced_by() -> Iterator[TracedBy]:
+    """Which calls a job makes is found out once: every test starts from the same home anew."""
+    found: dict[world.Make, Traced] = {}
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK if MEMORY_DISK.is_dir() else None) as path:
+
+        def traced(make: world.Make) -> Traced:
+            if make not in found:
+                place = Path(path, make.__name__)
+                place.mkdir()
+                found[make] = Traced(make, place)
+            return found[make]
+
+        yield traced
+
+
 each_home = pytest.mark.parametrize(
     "make", [world.promote_home, world.rotate_home], ids=lambda make: make.__name__
 )
@@ -130,9 +152,9 @@ each_home = pytest.mark.parametrize(
 @each_home
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kill_at_any_system_call_loses_and_doubles_nothing(
-    make: world.Make, kind: str, disk: Path
+    make: world.Make, kind: str, traced_by: TracedBy
 ) -> None:
-    traced = Traced(make, disk)
+    traced = traced_by(make)
     for name, number in traced.chosen(kind):
         assert traced.break_call(name, number, "signal=KILL") == -signal.SIGKILL
         assert "+++ killed by SIGKILL +++" in traced.log()
@@ -142,9 +164,9 @@ def test_a_kill_at_any_system_call_loses_and_doubles_nothing(
 @each_home
 @pytest.mark.parametrize(("kind", "code"), ERRORS)
 def test_a_refused_system_call_loses_and_doubles_nothing(
-    make: world.Make, kind: str, code: str, disk: Path
+    make: world.Make, kind: str, code: str, traced_by: TracedBy
 ) -> None:
-    traced = Traced(make, disk)
+    traced = traced_by(make)
     for name, number in traced.chosen(kind):
         assert traced.break_call(name, number, f"error={code}") == 0
         assert "(INJECTED)" in traced.log()
