@@ -103,7 +103,7 @@ def told_by(process: subprocess.Popen[str], seconds: float = PROCESS_SECONDS) ->
     return Told(process.returncode, out, err)
 
 
-def wait_until(true: Callable[[], Any], what: str, seconds: float = 15.0) -> None:
+def wait_until(true: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
     """Wait for a thing another process does."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -54,14 +54,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with subprocess.Popen(
         [str(command), "run"], cwd=made, stderr=subprocess.DEVNULL, env=environment(made)
     ) as daemon:
-        until = time.monotonic() + 20
-        while not (made / "status/sky_heartbeat.json").exists() and time.monotonic() < until:
-            time.sleep(0.05)
+        until = time.monotonic() + 60
         try:
+            while not (made / "status/sky_heartbeat.json").exists():
+                assert time.monotonic() < until
+                time.sleep(0.05)
             yield made
         finally:
             daemon.send_signal(signal.SIGTERM)
-            assert daemon.wait(30) == 0
+            assert daemon.wait(60) == 0
             engine = json.loads((made / "status/engine.json").read_text())
             os.kill(engine["pid"], signal.SIGTERM)
 

@@ -14,13 +14,15 @@ from skymem.stores.lock import held, holder_of
 
 ROOT = Path(__file__).parents[2]
 
+SOON = 60  # seconds: far less than the holder stays, far more than a busy machine needs
+
 HOLDER = """
 import os, sys, time
 from pathlib import Path
 from skymem.stores.lock import held
 with held(Path(sys.argv[1]), "promote", deadline_seconds=5):
     print(os.getpid(), flush=True)
-    time.sleep(60)
+    time.sleep(300)
 """
 
 
@@ -54,7 +56,7 @@ def test_waiting_ends_at_the_deadline_and_names_the_holder(
         held(path, "rotate", deadline_seconds=0.2),
     ):
         pass
-    assert 0.2 <= time.monotonic() - started < 5
+    assert 0.2 <= time.monotonic() - started < SOON
     assert caught.value.exit_code == 11
     assert holder_of(path) == f"process {holder.pid} (promote)"
 
@@ -65,10 +67,10 @@ def test_a_signal_ends_the_waiting_within_moments(
     started = time.monotonic()
     with (
         pytest.raises(InterruptedRunError, match="SIGTERM"),
-        held(path, "rotate", deadline_seconds=60, stop=lambda: "SIGTERM"),
+        held(path, "rotate", deadline_seconds=200, stop=lambda: "SIGTERM"),
     ):
         pass
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < SOON
     assert holder.poll() is None
 
 
