@@ -1,5 +1,6 @@
 """Ordinary damage: what reads a home tells it, shows the rest, and ends as README says."""
 
+import inspect
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from skymem.jobs.workplace import Workplace
 from tests.cli.conftest import OWNER, Shell
 
 READERS = [
@@ -65,7 +67,9 @@ def test_a_saved_plan_is_applied_without_a_damaged_catalog(shell: Shell, kept: s
 def test_a_reader_does_without_a_catalog_that_another_process_holds(
     shell: Shell, kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skymem.stores.catalog.BUSY_MS", 10)
+    defaults = inspect.unwrap(Workplace.catalog).__kwdefaults__
+    assert "busy_ms" in defaults
+    monkeypatch.setitem(defaults, "busy_ms", 10)
     holder = sqlite3.connect(shell.home / "state/catalog.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     long_term = shell.agent_directory / "long_term.jsonl"
