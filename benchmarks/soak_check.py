@@ -26,6 +26,7 @@ EXPECTED = (
     rf"rag/chroma_store/\w+/((current|closed)\.json|g{TIMES}/(manifest\.json|chroma\.sqlite3(-wal|-shm)?))",
     rf"rag/chroma_store/\w+/g{TIMES}/[0-9a-f-]{{36}}/\w+\.(bin|pickle)",
     rf"rag/set_aside/\w+-g{TIMES}-[\w-]+/.*",
+    r"audit/key",
     r"audit/ledger(\.\w+)?\.jsonl",
     r"run/(daemon|engine-start|job-\w+|ledger|status|paused)\.lock",
     r"run/engine(\.log|-at-work\.json)",
