@@ -80,8 +80,8 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(root)
 
 
-def _within_a_minute(happened: Callable[[], bool], daemon: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + MINUTE
+def _until(happened: Callable[[], bool], daemon: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 3 * MINUTE
     while not happened():
         assert daemon.poll() is None, daemon.communicate()
         assert time.monotonic() < deadline
@@ -96,7 +96,7 @@ def _end(daemon: subprocess.Popen[str]) -> str:
 
 
 def _started(checkout: Checkout, daemon: subprocess.Popen[str]) -> None:
-    _within_a_minute(lambda: checkout.status("sky_heartbeat.json").get("pid") == daemon.pid, daemon)
+    _until(lambda: checkout.status("sky_heartbeat.json").get("pid") == daemon.pid, daemon)
 
 
 def test_lines_that_echo_appends_are_promoted_and_found_within_a_minute(
@@ -105,15 +105,19 @@ def test_lines_that_echo_appends_are_promoted_and_found_within_a_minute(
     monkeypatch.delenv("SKYMEM_ENGINE")
     with checkout.start("run") as daemon:
         _started(checkout, daemon)
+        began = time.time()
         checkout.echo()
         with checkout.short_term.open("a") as stream:
             stream.write(README_LINE + "\n")
-        _within_a_minute(lambda: bool(checkout.status("sky_last_action.json")), daemon)
+        _until(lambda: bool(checkout.status("sky_last_action.json")), daemon)
         told = checkout.tell("recall", README_QUESTION, "--json")
         status = checkout.tell("status", "--json")
         _end(daemon)
     os.kill(checkout.status("engine.json")["pid"], signal.SIGTERM)
 
+    # A busy machine makes the run itself long, not the wait for it.
+    runs = json.loads((checkout.root / "state/runs.json").read_text())["entries"]
+    assert runs["memory_rotate_check"]["last_start"] - began < MINUTE
     assert checkout.contents(checkout.short_term) == ["trivial note"]
     first, second, third = checkout.lines(checkout.long_term)
     assert (first["type"], first["importance"]) == ("long", 0.85)
