@@ -156,6 +156,7 @@ def record_of(memory: Memory) -> Record:
     Raises:
         InvalidMemoryError: it is none; the message names the field.
     """
+    _require(isinstance(memory.fields.get("payload"), dict), "payload", "not an object")
     record = from_payload(memory.record_type or "", memory.payload)
     missing = {statement.source for statement in statements(record)} - set(memory.evidence_ids)
     if missing:

@@ -10,10 +10,11 @@ from heapq import nsmallest
 from typing import Final
 
 from skymem.model.plan import Damage, Decision, Entry, Plan, Reason
+from skymem.model.records import statements
 from skymem.model.rules import RetentionRules
 from skymem.policy.draft import Draft, Item, Likeness
 from skymem.policy.likeness import by_words
-from skymem.policy.living import Living, Place, RecordKey, places
+from skymem.policy.living import Living, Part, Place, RecordKey, places
 from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
 from skymem.policy.sentences import lead
 from skymem.policy.standing import expires_us
@@ -54,24 +55,60 @@ def plan_compress(
     """
     plan = Plan("compress", agent, threshold=_days(_older_than_us(rules)))
     chosen = _choose(plan, entries, rules, now_us)
-    drafts = {key: Draft(key, parts, lapsed, rules=rules) for key, parts in records.parts.items()}
+    drafts = _Drafts(records, lapsed, rules)
     decided: dict[str, Reason] = {}
     for entry in chosen:
         if entry.id not in decided:
             age = _days(now_us - (entry.memory.time_us or 0))
-            gate, note = _take(entry, drafts, lapsed, rules)
+            gate, note = _take(entry, drafts, lapsed)
             decided[entry.id] = Reason(gate, age, plan.threshold, note)
             plan.decisions.append(leave("archive", entry, decided[entry.id]))
         else:
             plan.decisions.append(repeat(entry, "this run"))
     withheld: dict[str, int] = {}
-    for key in sorted(drafts):
-        addition = drafts[key].finish(now_us, summarize, likeness, withheld)
+    for draft in drafts.all():
+        addition = draft.finish(now_us, summarize, likeness, withheld)
         if addition is not None:
             plan.additions.append(addition)
     plan.withheld = withheld
     plan.decisions.sort(key=_start)
     return plan
+
+
+class _Drafts:
+    """The records that change: one that nothing happens to is not even read."""
+
+    def __init__(self, records: Living, lapsed: Collection[str], rules: RetentionRules) -> None:
+        self._records = records
+        self._lapsed = lapsed
+        self._rules = rules
+        self._drafts: dict[RecordKey, Draft] = {}
+        for key, parts in records.parts.items():
+            said = (one.source for part in parts for one in statements(part.record))
+            if len(parts) > 1 or any(source in lapsed for source in said):
+                self._draft(key)
+
+    def add(self, entry: Entry, place: Place) -> bool:
+        """Put a memory into its draft; False when it has no room."""
+        parts = self._records.parts.get(place.key, ())
+        if place.key not in self._drafts and any(_rests_on(part, entry.id) for part in parts):
+            return True
+        return self._draft(place.key).add(Item(entry.id, entry.memory, place))
+
+    def all(self) -> list[Draft]:
+        """Every draft, in the order of whose it is."""
+        return [self._drafts[key] for key in sorted(self._drafts)]
+
+    def _draft(self, key: RecordKey) -> Draft:
+        draft = self._drafts.get(key)
+        if draft is None:
+            parts = self._records.parts.get(key, ())
+            draft = self._drafts[key] = Draft(key, parts, self._lapsed, rules=self._rules)
+        return draft
+
+
+def _rests_on(part: Part, name: str) -> bool:
+    return name in part.memory.evidence_ids
 
 
 def _choose(
@@ -118,9 +155,7 @@ def _kept_by(entry: Entry, rules: RetentionRules, now_us: int) -> str:
     return "too_young" if now_us - memory.time_us < _older_than_us(rules) else ""
 
 
-def _take(
-    entry: Entry, drafts: dict[RecordKey, Draft], lapsed: Collection[str], rules: RetentionRules
-) -> tuple[str, str]:
+def _take(entry: Entry, drafts: _Drafts, lapsed: Collection[str]) -> tuple[str, str]:
     """Put a memory into the drafts it belongs to; gives the gate, and where, or why nowhere."""
     memory = entry.memory
     if entry.id in lapsed:
@@ -132,17 +167,10 @@ def _take(
         return NO_SUMMARY, "fits no record"
     if lead(memory.content, LEAD_CHARACTERS) is None:
         return NO_SUMMARY, "no text, or no sentence that is short enough"
-    taken = [place for place in found if _add(entry, place, drafts, rules)]
+    taken = [place for place in found if drafts.add(entry, place)]
     if not taken:
         return NO_SUMMARY, "the record is full"
     return COMPRESSED, ", ".join(map(_named, taken))
-
-
-def _add(entry: Entry, place: Place, drafts: dict[RecordKey, Draft], rules: RetentionRules) -> bool:
-    draft = drafts.get(place.key)
-    if draft is None:
-        draft = drafts[place.key] = Draft(place.key, (), rules=rules)
-    return draft.add(Item(entry.id, entry.memory, place))
 
 
 def _named(place: Place) -> str:

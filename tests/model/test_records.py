@@ -166,6 +166,14 @@ def test_a_statement_whose_source_is_no_evidence_makes_no_record() -> None:
     assert [one.source for one in statements(whole)] == ["a"]
 
 
+@pytest.mark.parametrize("payload", [None, [], "x", 7])
+def test_a_payload_that_is_none_is_no_empty_record(payload: Any) -> None:
+    fields = {"ts": 1, "content": "x", "record_type": "profile", "payload": payload}
+
+    with pytest.raises(InvalidMemoryError, match="payload"):
+        record_of(Memory(fields))
+
+
 @pytest.mark.parametrize(
     ("sources", "fields"),
     [
