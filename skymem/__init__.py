@@ -119,12 +119,12 @@ class AgentMemory:
         )
 
     def _recall(self, asked: "Request") -> "Recall":
+        from skymem.canaries import recall_and_note
         from skymem.errors import NotAllowedError
-        from skymem.recall.search import recall
 
         if not self._home.owned:
             raise NotAllowedError("only the home's owner may recall; its group may remember")
-        return recall(self._home.workplace(), self.agent, asked, self._home.engine)
+        return recall_and_note(self._home, self.agent, asked)
 
 
 def _seconds(moment: float | datetime, field: str = "ts") -> float:

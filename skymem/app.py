@@ -263,9 +263,10 @@ class Home:
             work = replace(self.workplace(), **options)
             detail, outcomes = compact(work, whom, dry_run=dry_run)
         else:
+            from skymem.canaries import HomeCanaries
             from skymem.jobs import runner
 
-            work = replace(self.workplace(), **options)
+            work = replace(self.workplace(), canaries=HomeCanaries(self), **options)
             detail, outcomes = runner.run(work, job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
             self.record(action or job, detail)

@@ -309,13 +309,13 @@ def _failures(home: Home, jobs: Mapping[str, Any]) -> list[str]:
 def _names(home: Home) -> set[str] | None:
     """What can run here: verbs and entries; None where the schedule can't be read."""
     from skymem.config.schedule_file import read_schedule
-    from skymem.model.schedule import BUILT_JOBS
+    from skymem.model.schedule import KNOWN_JOBS
 
     try:
         entries = read_schedule(home.paths.schedule).entries
     except SkymemError:
         return None
-    return {*BUILT_JOBS, *(entry.name for entry in entries)}
+    return {*KNOWN_JOBS, *(entry.name for entry in entries)}
 
 
 def _makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:

@@ -151,14 +151,13 @@ def _job_of(paths: "HomePaths", name: str) -> str:
     """What an entry of the schedule runs."""
     from skymem.config.schedule_file import read_schedule
     from skymem.errors import UsageError
-    from skymem.model.schedule import BUILT_JOBS
 
     entries = {entry.name: entry for entry in read_schedule(paths.schedule).entries}
     if name not in entries:
         raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
     job = entries[name].job
-    if job not in BUILT_JOBS or job == "heartbeat":
-        raise UsageError(f"{job!r} can't be triggered: it belongs to the daemon, or is yet to come")
+    if job == "heartbeat":
+        raise UsageError(f"{job!r} can't be triggered: the daemon does that by itself")
     return job
 
 

@@ -60,7 +60,8 @@ def recall(
     Example: skymem recall "when does the user want reports?" --since 30d
     """
     from skymem.app import now
-    from skymem.recall import request, search
+    from skymem.canaries import recall_and_note
+    from skymem.recall import request
 
     filters = request.filters_of(
         tiers=tier or (),
@@ -73,7 +74,7 @@ def recall(
     spoken = globals_of(context)
     home = spoken.open()
     (agent,) = home.agents(spoken.bound_agent())
-    found = search.recall(home.workplace(), agent, asked, home.engine)
+    found = recall_and_note(home, agent, asked)
     for reason in found.degraded:
         render.complain(reason)
     if as_json:

@@ -13,7 +13,6 @@ from skymem.config.units import parse_duration
 from skymem.config.yaml_nodes import Node, Pair, Scalar, Table
 from skymem.model.cron import fires_ever, parse_cron, shortest_gap_seconds
 from skymem.model.schedule import (
-    BUILT_JOBS,
     KNOWN_JOBS,
     Cron,
     Daily,
@@ -55,7 +54,7 @@ def read_entry(node: Node, complaints: Complaints) -> EntryReading:
         reading.known[key.name] = pair, key
     reading.name = _read_name(reading, node)
     enabled = _read_enabled(reading)
-    job = _read_job(reading, enabled=enabled)
+    job = _read_job(reading)
     trigger = _read_trigger(reading, node)
     jitter = _read_duration(reading, "jitter", 0.0)
     timeout = _read_duration(reading, "timeout", _DEFAULT_TIMEOUT_SECONDS)
@@ -85,8 +84,8 @@ def _read_enabled(reading: EntryReading) -> bool:
     return known is None or fields.truth(*known, reading.complaints) is not False
 
 
-def _read_job(reading: EntryReading, *, enabled: bool) -> str | None:
-    """The job's name; one that this version does not carry out may only stand there disabled."""
+def _read_job(reading: EntryReading) -> str | None:
+    """The job's name."""
     known = reading.known.get("job")
     found = fields.scalar(*known, reading.complaints) if known else reading.name
     if found is None:
@@ -99,10 +98,6 @@ def _read_job(reading: EntryReading, *, enabled: bool) -> str | None:
             message = f"{shown(found.text)} is no job, so the entry needs job: as well ({remedy})"
         reading.complaints.at(found, message)
         return None
-    if enabled and found.text not in BUILT_JOBS:
-        remedy = f"it has {', '.join(BUILT_JOBS)}; set enabled: false to keep the entry"
-        message = f"this version does not have the job {found.text} yet ({remedy})"
-        reading.complaints.at(found, message)
     return found.text
 
 

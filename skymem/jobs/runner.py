@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from skymem.errors import SkymemError, StalePlanError
 from skymem.jobs import index
+from skymem.jobs.canary import WATCHED, CanaryLostError
 from skymem.jobs.clock import check_clock
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
 from skymem.jobs.move import Carrying
@@ -28,6 +29,7 @@ from skymem.jobs.rehearse import (
 )
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import COMBINED, JOBS, Job, Table, steps_of, threshold_of
+from skymem.jobs.undo import undo
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog, tier_files
@@ -146,8 +148,25 @@ def _perform(
                 _until_done(work, shelf, catalog, outcome, job)
             elif (outcome.job, agent) in plans:
                 _until_done(work, shelf, catalog, outcome, job, plans[outcome.job, agent])
+    _heed_canaries(work, agent, outcomes)
     outcomes[0].late = settle(work, shelf, {run for one in outcomes for run in one.runs})
     _tell_set_aside(work, shelf, outcomes[0])
+
+
+def _heed_canaries(work: Workplace, agent: str, outcomes: Sequence[Outcome]) -> None:
+    """Undo what made a memory unfindable that was found before (row X4).
+
+    Raises:
+        CanaryLostError: that happened, and was undone.
+    """
+    if work.canaries is None or not any(one.job in WATCHED and one.acted for one in outcomes):
+        return
+    lost = work.canaries.lost(agent)
+    if not lost:
+        return
+    for run in reversed([run for outcome in outcomes for run in outcome.runs]):
+        undo(work, run, [agent])
+    raise CanaryLostError(len(lost), ", ".join(lost[:5]))
 
 
 def _tell_set_aside(work: Workplace, shelf: Shelf, outcome: Outcome) -> None:
@@ -204,6 +223,8 @@ def _once(  # noqa: PLR0917  (as above)
         plan.inputs = reading.inputs(surroundings(work, shelf))
         if saved is not None and not same_decisions(saved, plan):
             raise StalePlanError(difference(saved, plan))
+        if work.canaries is not None and name in WATCHED and plan.decisions:
+            work.canaries.before(shelf.paths.name)
         return plan, job.apply(Carrying(plan, work, shelf, catalog, reading=reading))
     finally:
         reading.close()

@@ -26,6 +26,7 @@ from skymem.stores.shelf import Shelf
 
 if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine
+    from skymem.jobs.canary import Canaries
 
 JOB_LOCK_SECONDS = 30.0
 DEFAULT_AGENT = "sky"
@@ -66,6 +67,9 @@ class Workplace:
 
     max_loss: float | None = None
     """The share of a tier, 0 to 1, that a person lets this run remove by judgement."""
+
+    canaries: "Canaries | None" = None
+    """Who looks whether memories are still recalled after a job; None where nobody does."""
 
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""

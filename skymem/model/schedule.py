@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Final
 
-JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "index")
-"""The jobs design §2 names, each also a CLI verb."""
-
-BUILT_JOBS: Final = ("promote", "rotate", "index", "memory_rotate_check", "heartbeat")
-"""The jobs this version carries out; the others are known names, refused while enabled."""
+JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "compact", "index")
+"""The jobs design §2 names, and the one that empties trash; each is also a CLI verb."""
 
 KNOWN_JOBS: Final = (*JOB_VERBS, "memory_rotate_check", "heartbeat")
 

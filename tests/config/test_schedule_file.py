@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from skymem.config.schedule_file import examine_schedule, read_schedule
 from skymem.errors import ConfigurationError
 from skymem.model.schedule import (
-    BUILT_JOBS,
-    JOB_VERBS,
     KNOWN_JOBS,
     Cron,
     Daily,
@@ -102,25 +100,10 @@ def test_an_empty_list_runs_nothing(path: Path) -> None:
     assert schedule_of(path, "every: []\n") == Schedule()
 
 
-@pytest.mark.parametrize("job", BUILT_JOBS)
-def test_a_job_this_version_has_may_run(job: str, path: Path) -> None:
+@pytest.mark.parametrize("job", KNOWN_JOBS)
+def test_every_job_may_run(job: str, path: Path) -> None:
     [only] = schedule_of(path, f"every: [{{name: mine, job: {job}, hours: 1}}]").entries
     assert (only.name, only.job) == ("mine", job)
-
-
-LATER_JOBS = [job for job in KNOWN_JOBS if job not in BUILT_JOBS]
-
-
-@pytest.mark.parametrize("job", LATER_JOBS)
-def test_a_job_of_a_later_version_may_only_stand_there_disabled(job: str, path: Path) -> None:
-    text = f"every: [{{name: {job}, hours: 1}}]"
-    [complaint] = complaints(path, text)
-    assert f"this version does not have the job {job} yet" in complaint
-    assert "set enabled: false" in complaint
-    assert all(built in complaint for built in BUILT_JOBS)
-    [only] = schedule_of(path, text.replace("}", ", enabled: false}")).entries
-    assert not only.enabled
-    assert job in JOB_VERBS
 
 
 @pytest.mark.parametrize(
@@ -348,4 +331,4 @@ def test_any_file_at_all_gives_a_schedule_or_complaints_with_their_places(
         assert str(problem).isprintable()
         assert problem.line >= 1
     if not reading.complaints.found:
-        assert all(each.job in BUILT_JOBS or not each.enabled for each in reading.schedule.entries)
+        assert all(each.job in KNOWN_JOBS for each in reading.schedule.entries)
