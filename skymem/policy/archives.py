@@ -16,20 +16,26 @@ class ArchiveFile(NamedTuple):
 
     bytes: int
     newest_us: int | None
-    """When its newest memory happened; None when none says."""
+    """When its newest memory happened; None when none says. Asked when the name has no time."""
 
 
-_STAMP: Final = re.compile(r"short_term_archive_(\d{8}T\d{6})Z")
+_STAMP: Final = re.compile(
+    r"short_term_archive_(?:(?P<epoch>\d{10})(?!\d)|(?P<date>\d{4}-?\d\d-?\d\d)"
+    r"(?:[T_-]?(?P<time>\d\d[-:]?\d\d[-:]?\d\d))?)"
+)
+"""A time in the name, as ours or as other programs spell it."""
 
 
 def ended_us(file: ArchiveFile, now_us: int) -> int | None:
     """When an archive ended, microseconds since the epoch; None when nobody can know.
 
-    The later of its newest memory and of the stamp in its name: lines from a machine whose clock
-    was never set don't make it old. What is yet to come says nothing.
+    The stamp in its name: lines from a machine whose clock was never set don't make it old, nor
+    does the loss of its newest. Without one, its newest memory. What is yet to come says nothing.
     """
-    found = [known_us(file.newest_us), known_us(_stamped_us(file.name))]
-    return max((one for one in found if one is not None and one <= now_us), default=None)
+    for one in (known_us(_stamped_us(file.name)), known_us(file.newest_us)):
+        if one is not None and one <= now_us:
+            return one
+    return None
 
 
 def oldest_first(files: Iterable[ArchiveFile], now_us: int) -> list[ArchiveFile]:
@@ -46,8 +52,11 @@ def _stamped_us(name: str) -> int | None:
     found = _STAMP.match(name)
     if found is None:
         return None
+    if found["epoch"]:
+        return int(found["epoch"]) * 1_000_000
+    date, time = (re.sub(r"\D", "", found[part] or "") for part in ("date", "time"))
     try:
-        moment = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        moment = datetime.strptime(date + (time or "235959"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
     return round(moment.timestamp()) * 1_000_000

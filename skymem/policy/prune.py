@@ -50,6 +50,10 @@ class PruneView:
     """What took the place of which, and when: of all that is in short, long or archive, and of
     nothing that isn't (its superseder would wait for it to go)."""
 
+    rings: AbstractSet[str] = frozenset()
+    """What supersedes itself by way of others (`Chains.rings`): without one of a ring another would
+    be taken for its head, so a person has to sort it out."""
+
     pinned: AbstractSet[str] = frozenset()
     """Pinned by an operator."""
 
@@ -226,6 +230,8 @@ class _Pruning:
             return "pinned"
         if name in view.evidence:
             return "evidence"
+        if name in view.rings:
+            return "ring"
         if name in view.restored and self.now_us - view.restored[name][1] < self.grace_us:
             return "restored"
         return "future" if (memory.time_us or 0) > self.now_us else ""

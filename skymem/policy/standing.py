@@ -95,15 +95,21 @@ def single_of(memory: Memory) -> tuple[str, ...]:
 class Chains:
     """Who supersedes whom among the memories of one agent's short, long and archive."""
 
-    __slots__ = ("_below", "_by", "_times")
+    __slots__ = ("_below", "_by", "_times", "rings")
 
     def __init__(
-        self, by: dict[str, str], below: Mapping[str, list[str]], times: Mapping[str, int | None]
+        self,
+        by: dict[str, str],
+        below: Mapping[str, list[str]],
+        times: Mapping[str, int | None],
+        rings: frozenset[str],
     ) -> None:
         """Hold what `of` works out."""
         self._by = by
         self._below = below
         self._times = times
+        self.rings = rings
+        """All that supersedes itself by way of others: odd lines, best left alone."""
 
     @classmethod
     def of(
@@ -131,7 +137,7 @@ class Chains:
             if living is None or target in living:
                 above.setdefault(target, []).append(source)
                 below.setdefault(source, []).append(target)
-        _break_rings(above, below, times)
+        rings = _break_rings(above, below, times)
         by = _nearest(above, below, times)
         alone = [*singles]
         for one in alone:
@@ -139,7 +145,7 @@ class Chains:
         for loser, winner in _all_but_newest(one for one in alone if one.id not in by):
             by[loser] = winner
             below.setdefault(winner, []).append(loser)
-        return cls(by, below, times)
+        return cls(by, below, times, rings)
 
     def superseded_by(self, name: str) -> str | None:
         """What took its place; of several, one that is active, and of these the newest."""
@@ -227,14 +233,17 @@ def _nearest(above: _Edges, below: _Edges, times: _Times) -> dict[str, str]:
     return by
 
 
-def _break_rings(above: _Edges, below: _Edges, times: _Times) -> None:
-    """Of memories that supersede each other in a ring, let the newest be superseded by none."""
+def _break_rings(above: _Edges, below: _Edges, times: _Times) -> frozenset[str]:
+    """Let the newest of each ring be superseded by none of it; returns all that are in rings."""
+    found: set[str] = set()
     for ring in _rings(above, below):
+        found |= ring
         winner = max(ring, key=lambda name: _age(times, name))
         losers = [name for name in above[winner] if name in ring]
         above[winner] = [name for name in above[winner] if name not in ring]
         for name in losers:
             below[name] = [target for target in below[name] if target != winner]
+    return frozenset(found)
 
 
 def _rings(above: _Edges, below: _Edges) -> Iterator[set[str]]:

@@ -92,7 +92,7 @@ class World:
             for name, memory in lines
             for target in memory.supersedes
         ]
-        superseded = Chains.of(links, self.ids()).superseded()
+        chains = Chains.of(links, self.ids())
 
         def read(wanted: Sequence[Stored]) -> Mapping[str, Memory]:
             self.reads += [one.id for one in wanted]
@@ -109,7 +109,8 @@ class World:
             read=read,
             short=self.short(),
             stored=turn(stored),
-            superseded=superseded,
+            superseded=chains.superseded(),
+            rings=chains.rings,
             pinned=self.pinned,
             unpinned=self.unpinned,
             evidence=self.evidence,

@@ -149,10 +149,14 @@ def test_rules_that_are_none_remove_nothing_by_judgement(rules: PruneRules) -> N
     [
         pytest.param(OLD, [300, 200], True, id="long ended"),
         pytest.param(NEW, [300, 200], False, id="old lines that came lately"),
-        pytest.param(OLD, [300, 20], False, id="a young line"),
+        pytest.param(OLD, [20, 0], False, id="lines that are younger than it"),
         pytest.param("short_term_archive_old.jsonl", [91], True, id="a name without a time"),
         pytest.param("short_term_archive_old.jsonl", [None], False, id="no time at all"),
         pytest.param("short_term_archive_20269999T999999Z.jsonl", [91], True, id="no date"),
+        pytest.param("short_term_archive_1780000000.jsonl", [None], True, id="epoch seconds"),
+        pytest.param("short_term_archive_2026-06-01.jsonl", [None], True, id="a date"),
+        pytest.param("short_term_archive_20260601_120000.jsonl", [None], True, id="plainly"),
+        pytest.param("short_term_archive_2026-12-01T12-00-00.jsonl", [300], False, id="lately"),
         pytest.param(OLD, [None, None], True, id="its name alone"),
         pytest.param("short_term_archive_20260601T000000Z_2.jsonl", [300], True, id="a second one"),
         pytest.param("short_term_archive_20990101T000000Z.jsonl", [None], False, id="yet to come"),
@@ -166,6 +170,11 @@ def test_an_archive_goes_by_its_end(file: str, ages: list[float | None], *, goes
     plan = world.plan(ARCHIVED)
     assert gates(plan) == (dict.fromkeys(world.ids(), "archive_age") if goes else {})
     assert plan.judged == ({"archive": len(ages)} if goes else {})
+
+
+def test_a_line_that_came_to_an_old_archive_stays_until_it_is_old() -> None:
+    plan = World().put("a", OLD, age=300).put("b", OLD, age=20).plan(ARCHIVED)
+    assert (gates(plan), plan.kept) == ({"a": "archive_age"}, {"too_young": 1})
 
 
 def test_one_line_from_the_future_stays_and_holds_up_no_other() -> None:
@@ -278,6 +287,13 @@ def test_archives_that_are_too_big_free_what_waited() -> None:
     world = World().put("new", OLD, age=60, supersedes=["old"]).put("old", NEW, age=20)
     plan = world.plan(PruneRules(archive_bytes_max=1))
     assert {*gates(plan)} == {"old", "new"}
+
+
+def test_a_ring_is_left_alone() -> None:
+    world = World().put("a", age=80, supersedes=["b"]).put("b", age=70, supersedes=["a"])
+    world.put("c", age=60, supersedes=["a"])
+    plan = world.plan()
+    assert (plan.decisions, plan.kept) == ([], {"ring": 1, "no_ttl": 2})
 
 
 def test_short_term_lines_are_each_decided() -> None:

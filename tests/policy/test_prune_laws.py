@@ -18,7 +18,7 @@ AGES = [None, -10, 0, 5, 29, 31, 100, 400, 5_000, 20_000]
 
 one = st.fixed_dictionaries(
     {
-        "file": st.sampled_from(["", LONG, OLD, NEW, "short_term_archive_x.jsonl"]),
+        "file": st.sampled_from(["", LONG, OLD, NEW]),
         "age": st.sampled_from(AGES),
     },
     optional={

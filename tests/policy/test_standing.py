@@ -183,6 +183,7 @@ def test_a_chain_is_told_whole_from_any_of_its_members(name: str) -> None:
 def test_a_ring_has_a_history_too() -> None:
     found = chains(("a", 1, "b"), ("b", 3, "c"), ("c", 2, "a"))
     assert found.history("a") == ["a", "c", "b"]
+    assert found.rings == {"a", "b", "c"}
 
 
 def test_what_has_no_chain_is_its_own_head_and_history() -> None:
