@@ -122,11 +122,6 @@ LIFE_KEYS: Final = (
         RULES_FILE, MERGE, "batch", "whole number", str(_MERGE.batch),
         "Such notes merged into one summary.", "batch: 5", "N8", 2, 50,
     ),
-    _cosine(
-        MERGE, _MERGE.likeness,
-        "Likeness in meaning from which memories may be copies; numbers and names part them.",
-        "P15",
-    ),
     _section(
         "prune", "What leaves for trash beside what has expired.",
         "prune: {older_than: 365d, importance_below: 0.3}", "P18",

@@ -58,7 +58,6 @@ _SECTIONS: Final[Mapping[str, Mapping[str, _Read]]] = MappingProxyType(
         MERGE: {
             "after": _seconds("after_seconds"),
             "batch": _Read("batch", fields.whole),
-            "likeness": _Read("likeness", fields.number),
         },
         PRUNE: {
             "older_than": _seconds("older_than_seconds"),

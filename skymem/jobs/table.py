@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from skymem.jobs import compress, promote, prune, rotate
+from skymem.jobs import compress, merge, promote, prune, rotate
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.model.plan import Plan
@@ -32,6 +32,7 @@ JOBS: Final[Table] = MappingProxyType(
         "promote": Job(promote.plan, promote.apply),
         "rotate": Job(rotate.plan, rotate.apply),
         "compress": Job(compress.plan, compress.apply),
+        "merge": Job(merge.plan, merge.apply),
         "prune": Job(prune.plan, prune.apply),
     }
 )

@@ -94,8 +94,6 @@ class MergeRules:
     """Age from which volatile notes without a time to live are merged."""
 
     batch: int = 5
-    likeness: float = 0.92
-    """Cosine from which two memories may be copies; numbers and names still part them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,14 @@ CREATE INDEX memories_by_kind ON memories (agent, kind) WHERE kind <> '';
 CREATE INDEX memories_by_expiry ON memories (agent, expires_us) WHERE expires_us IS NOT NULL;
 CREATE INDEX memories_unlimited ON memories (agent, time_us) WHERE unlimited = 1;
 CREATE INDEX memories_by_words ON memories (agent, words) WHERE words IS NOT NULL;
+CREATE TABLE searched (agent TEXT, job TEXT, files TEXT, PRIMARY KEY (agent, job));
 CREATE TABLE judged (run TEXT PRIMARY KEY, agent TEXT, ts REAL, judged TEXT);
 CREATE TABLE links (
     agent TEXT, target TEXT, relation TEXT, source TEXT, file INTEGER,
     PRIMARY KEY (agent, target, relation, source)) WITHOUT ROWID;
 """
 # `judged`: what runs removed by judgement, by tier, as the ledger tells it (row X4).
+# `searched`: what a job has been through, as it was, and found nothing to do.
 # `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
 # say the same but for case and punctuation. `relation`: "supersedes" or "evidence".
 

@@ -72,6 +72,39 @@ class Lifecycle:
         """Those that say the same but for case and punctuation."""
         return self._select("AND words = ?", words)
 
+    def repeated(self, tier: str) -> list[Stored]:
+        """Those of a tier whose words stand there more than once; costs what is stored."""
+        rows = self._database.execute(
+            "SELECT words FROM memories JOIN files USING (file) WHERE memories.agent = ? "
+            "AND tier = ? AND words IS NOT NULL GROUP BY words HAVING COUNT(*) > 1",
+            (self._agent, tier),
+        ).fetchall()
+        found = (one for (words,) in rows for one in self.same_words(words))
+        return [one for one in found if one.tier == tier]
+
+    def is_searched(self, job: str) -> bool:
+        """Whether a job has been through all of it, as it is, and found nothing."""
+        row = self._database.execute(
+            "SELECT files FROM searched WHERE agent = ? AND job = ?", (self._agent, job)
+        ).fetchone()
+        return row is not None and row[0] == self._files()
+
+    def note_searched(self, job: str) -> None:
+        """Note that a job has been through all of it, as it is, and found nothing."""
+        if not self.is_searched(job):
+            self._database.execute(
+                "INSERT OR REPLACE INTO searched VALUES (?, ?, ?)",
+                (self._agent, job, self._files()),
+            )
+
+    def _files(self) -> str:
+        """What tells the tiers as they are from what they were or will be."""
+        rows = self._database.execute(
+            "SELECT name, inode, read_to, mtime_ns FROM files WHERE agent = ? ORDER BY name",
+            (self._agent,),
+        )
+        return repr(rows.fetchall())
+
     def count(self, tier: str) -> int:
         """How many memories a tier has."""
         query = "SELECT COALESCE(SUM(memories), 0) FROM files WHERE agent = ? AND tier = ?"

@@ -1,0 +1,110 @@
+"""Merge: old notes without a time to live, and copies, become one memory (N7, N8, P15, P16)."""
+
+from collections.abc import Collection, Iterator
+
+from skymem.jobs.move import Carrying
+from skymem.jobs.rotate import archived, new_archive
+from skymem.jobs.sight import Sight
+from skymem.model.plan import Damage, Entry, Plan, Stored
+from skymem.policy.alike import word_key
+from skymem.policy.merge import MergeItem, plan_merge
+from skymem.policy.promote import quarantine, repeat
+from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.protection import read_protection
+from skymem.stores.standings import Standings
+
+SECOND_US = 1_000_000
+
+
+def plan(sight: Sight) -> Plan:
+    """Find what may be merged in short-term and long-term, and decide; changes nothing."""
+    candidates = Candidates(sight)
+    found = plan_merge(candidates.items(), sight.agent, sight.work.rules, now_us=sight.now_us)
+    candidates.complete(found)
+    return found
+
+
+def apply(carrying: Carrying) -> str:
+    """Append what is made, write a new archive, then take the originals out of short-term."""
+    return carrying.carry_out(
+        archived, lambda lines: new_archive(carrying.shelf, lines, carrying.now)
+    )
+
+
+class Candidates:
+    """The memories of one agent that may be merged: few, of however many there are."""
+
+    def __init__(self, sight: Sight) -> None:
+        rules = sight.work.rules
+        self._sight = sight
+        self._life = Lifecycle(sight.catalog, sight.agent, rules.kinds)
+        self._standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
+        self._protection = read_protection(sight.shelf.paths.protected)
+        self._protection.forget((), sight.work.now() - rules.restore_grace_seconds)
+        self._leaving: list[Entry | Damage] = []
+        """Damage, and repeats: every job takes them out of short-term."""
+
+        self._lines = 0
+
+    def items(self) -> list[MergeItem]:
+        """Each once, in no order."""
+        short = list(self._short())
+        stored = {one.id: one for one in self._stored()}
+        for item in short:
+            stored |= {one.id: one for one in self._in_long(item)}
+        return [*short, *self._read(stored.values())]
+
+    def complete(self, plan: Plan) -> None:
+        """Add what leaves short-term whatever is merged, and note a search that found nothing."""
+        plan.lines = self._lines
+        plan.decisions += [
+            quarantine(one) if isinstance(one, Damage) else repeat(one, one.elsewhere)
+            for one in self._leaving
+        ]
+        plan.decisions.sort(key=lambda decision: decision.start)
+        if not plan.additions:
+            self._life.note_searched("merge")
+
+    def _short(self) -> Iterator[MergeItem]:
+        for entry in self._sight.reading.entries():
+            if isinstance(entry, Damage):
+                self._leaving.append(entry)
+                continue
+            self._lines += 1
+            if entry.elsewhere:
+                self._leaving.append(entry)
+            elif self._standings.let(entry.id, entry.memory):
+                place = (entry.start, entry.end, entry.line)
+                item = MergeItem(
+                    entry.id, entry.memory, "short", *place, entry.pinned, entry.restored
+                )
+                if self._is_candidate(item):
+                    yield item
+
+    def _is_candidate(self, item: MergeItem) -> bool:
+        """Whether a line of short-term is a volatile note, or says what long-term has."""
+        memory = item.memory
+        if not memory.content or not self._sight.work.rules.kinds.of(memory.kind).merge:
+            return False
+        return memory.stability == "volatile" or bool(self._in_long(item))
+
+    def _in_long(self, item: MergeItem) -> list[Stored]:
+        same = self._life.same_words(word_key(item.memory.content))
+        return [one for one in same if one.tier == "long"]
+
+    def _stored(self) -> Iterator[Stored]:
+        """Of long-term: old notes without a time to live, and texts that stand there twice."""
+        after = self._sight.work.rules.merge.after_seconds
+        before = self._sight.now_us - round(after * SECOND_US)
+        yield from (one for one in self._life.unlimited(before) if one.tier == "long")
+        if not self._life.is_searched("merge"):
+            yield from self._life.repeated("long")
+
+    def _read(self, stored: Collection[Stored]) -> Iterator[MergeItem]:
+        places = self._sight.catalog.find(self._sight.agent, [one.id for one in stored])
+        for kept in self._sight.shelf.read(places):
+            if kept.tier == "long" and self._standings.let(kept.id, kept.memory):
+                pinned = self._protection.is_pinned(kept.id, kept.memory)
+                restored = self._protection.restored.get(kept.id)
+                gate = restored.gate if restored is not None else ""
+                yield MergeItem(kept.id, kept.memory, "long", pinned=pinned, restored=gate)
