@@ -46,16 +46,19 @@ def entry(*lines: str) -> str:
     return "\n".join(["every:", "  - name: rotate", *(f"    {line}" for line in lines), ""])
 
 
-def test_the_shipped_file_runs_the_jobs_of_this_version_and_shows_the_later_ones() -> None:
+def test_the_shipped_file_runs_every_job() -> None:
     schedule = read_schedule(SHIPPED)
     assert schedule.timezone == "UTC"
-    assert [each for each in schedule.entries if each.enabled] == [
+    assert schedule.entries == (
         ScheduleEntry("memory_rotate_check", "memory_rotate_check", Every(600.0)),
         ScheduleEntry("index", "index", Every(300.0)),
         ScheduleEntry("heartbeat", "heartbeat", Every(30.0)),
-    ]
-    later = [each.job for each in schedule.entries if not each.enabled]
-    assert later == ["compress", "merge", "prune"]
+        ScheduleEntry("compress", "compress", Daily(time(3, 30))),
+        ScheduleEntry("merge", "merge", Cron("0 4 * * sun")),
+        ScheduleEntry("prune", "prune", Daily(time(4, 30)), 600.0),
+        ScheduleEntry("compact", "compact", Cron("30 5 * * sun")),
+    )
+    assert {each.job for each in schedule.entries} == {*KNOWN_JOBS} - {"promote", "rotate"}
 
 
 def test_the_source_documents_own_schedule_is_read(path: Path) -> None:
