@@ -7,6 +7,7 @@ import typer
 from skymem.cli import (
     config_verbs,
     daemon_verbs,
+    explain_verbs,
     home_verbs,
     index_verbs,
     job_verbs,
@@ -88,6 +89,7 @@ for verb in (
     recall_verbs.recall,
     listing_verbs.recent,
     memory_verbs.show,
+    explain_verbs.explain,
     trash_verbs.forget,
     trash_verbs.restore,
     trash_verbs.undo,
