@@ -1,13 +1,19 @@
 """README's generated parts: `cog -r README.md` writes them, `cog --check README.md` gates them."""
 
+import os
+import re
+import tempfile
 from collections.abc import Iterator
 from typing import Final
 
+import pytest
 from typer.testing import CliRunner
 
+from skymem import app as root
 from skymem import errors
 from skymem.cli.main import app
 from skymem.config.keys import reference_markdown
+from skymem.model.kinds import KINDS
 
 CODES: Final = {
     0: "done; a run that is `degraded` or put a line in quarantine is done, and says so",
@@ -53,6 +59,41 @@ def exit_codes() -> str:
 def configuration() -> str:
     """Every key of both YAML files."""
     return reference_markdown()
+
+
+def kinds() -> str:
+    """The built-in table of kinds."""
+    lines = [
+        "| kind | what it is | worth | promote | compress | merge |",
+        "|---|---|---|---|---|---|",
+    ]
+    for kind in KINDS.values():
+        may = ["yes" if one else "–" for one in (kind.promote, kind.compress, kind.merge)]
+        single = " Only the newest of a user is active." if kind.single else ""
+        name, meaning = f"`{kind.name}`", kind.meaning + single
+        lines.append(f"| {name} | {meaning} | {kind.importance:g} | {' | '.join(may)} |")
+    return "\n".join(lines) + "\n"
+
+
+def explained() -> str:
+    """What `skymem explain` says of a memory that was promoted and corrected."""
+    clock = [1_700_000_000.0]
+    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(root, "now", lambda: clock[0])
+        patch.setenv("SKYMEM_ENGINE", "off")
+
+        def run(*words: str) -> str:
+            clock[0] += 60
+            return CliRunner().invoke(app, ["--home", home, *words]).stdout
+
+        run("init", home)
+        name = run("remember", "User wants reports at 7am", "--importance", "0.9").strip()
+        run("promote")
+        run("correct", name, "User wants reports at 8am")
+        told = run("explain", name)
+    own = f"_{os.getpid()}_"  # of the run's name: the process that made it
+    told = re.sub(rf"{own}\d+\]", "_4711_1]", told)
+    return f"```text\n$ skymem explain {name[:8]}\n{told}```\n"
 
 
 def _all_errors(top: type[errors.SkymemError]) -> Iterator[type[errors.SkymemError]]:
