@@ -11,11 +11,18 @@ from skymem.model.kinds import KINDS, Kinds
 from skymem.model.plan import Stored
 from skymem.stores.catalog import Catalog
 
+# The planner, which has no statistics, would read the whole table: each question names its index.
 _STORED: Final = (
     "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
-    "FROM memories JOIN files USING (file) WHERE memories.agent = ? AND tier IN ('long', 'archive')"
+    "FROM memories {} CROSS JOIN files USING (file) "
+    "WHERE memories.agent = ? AND tier IN ('long', 'archive') AND {}"
 )
-
+_OF_FILE: Final = (
+    "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
+    "FROM files CROSS JOIN memories INDEXED BY memories_by_place USING (file) "
+    "WHERE files.agent = ? AND name = ? AND tier IN ('long', 'archive') ORDER BY start"
+)
+_BY_KIND: Final = "kind = ? AND kind <> ''"
 
 RECORD: Final = "record:"
 """Before the `record_type` of a structured record, where the catalog keeps a kind."""
@@ -41,12 +48,13 @@ class Lifecycle:
 
     def expired(self, now_us: int) -> list[Stored]:
         """Those whose time to live is over."""
-        return self._select("AND expires_us <= ?", now_us)
+        return self._select("INDEXED BY memories_by_expiry", "expires_us <= ?", now_us)
 
     def old(self, before_us: int, importance_below: float) -> list[Stored]:
         """Those that happened before a time and are worth less than a number."""
         found = self._select(
-            "AND time_us < ? AND (importance IS NULL OR importance < ?)",
+            "INDEXED BY memories_by_time",
+            "time_us < ? AND (importance IS NULL OR importance < ?)",
             before_us,
             importance_below,
         )
@@ -54,28 +62,32 @@ class Lifecycle:
 
     def unlimited(self, before_us: int) -> list[Stored]:
         """Volatile ones without a time to live that happened before a time (row N8)."""
-        return self._select("AND unlimited = 1 AND time_us < ?", before_us)
+        index = "INDEXED BY memories_unlimited"
+        return self._select(index, "unlimited = 1 AND time_us < ?", before_us)
 
     def named(self, ids: Iterable[str]) -> list[Stored]:
         """Those with these ids."""
-        return [one for name in ids for one in self._select("AND id = ?", name)]
+        return [one for name in ids for one in self._select("NOT INDEXED", "id = ?", name)]
 
     def in_file(self, name: str) -> list[Stored]:
         """Those of one file, in its order."""
-        return sorted(self._select("AND name = ?", name), key=lambda one: one.start)
+        rows = self._database.execute(_OF_FILE, (self._agent, name))
+        return [self._stored(row) for row in rows]
 
     def of_kinds(self, kinds: Iterable[str]) -> list[Stored]:
         """Those of these kinds."""
-        return [one for kind in kinds for one in self._select("AND kind = ? AND kind <> ''", kind)]
+        index = "INDEXED BY memories_by_kind"
+        return [one for kind in kinds for one in self._select(index, _BY_KIND, kind)]
 
     def same_words(self, words: bytes) -> list[Stored]:
         """Those that say the same but for case and punctuation."""
-        return self._select("AND words = ?", words)
+        return self._select("INDEXED BY memories_by_words", "words = ?", words)
 
     def repeated(self, tier: str) -> list[Stored]:
         """Those of a tier whose words stand there more than once; costs what is stored."""
         rows = self._database.execute(
-            "SELECT words FROM memories JOIN files USING (file) WHERE memories.agent = ? "
+            "SELECT words FROM memories INDEXED BY memories_by_words CROSS JOIN files USING (file) "
+            "WHERE memories.agent = ? "
             "AND tier = ? AND words IS NOT NULL GROUP BY words HAVING COUNT(*) > 1",
             (self._agent, tier),
         ).fetchall()
@@ -113,7 +125,7 @@ class Lifecycle:
     def before(self, file: str, start: int) -> str | None:
         """The id of the memory that stands before a place in a file."""
         row = self._database.execute(
-            "SELECT id FROM memories JOIN files USING (file) "
+            "SELECT id FROM files CROSS JOIN memories INDEXED BY memories_by_place USING (file) "
             "WHERE files.agent = ? AND name = ? AND start < ? ORDER BY start DESC LIMIT 1",
             (self._agent, file, start),
         ).fetchone()
@@ -122,7 +134,7 @@ class Lifecycle:
     def end_of(self, file: str, name: str) -> int | None:
         """Where a memory ends in a file; None when it is not in it."""
         row = self._database.execute(
-            "SELECT end FROM memories JOIN files USING (file) "
+            "SELECT end FROM memories CROSS JOIN files USING (file) "
             "WHERE memories.agent = ? AND id = ? AND name = ?",
             (self._agent, name, file),
         ).fetchone()
@@ -131,7 +143,8 @@ class Lifecycle:
     def newest_us(self, file: str) -> int | None:
         """When the newest memory of a file happened."""
         row = self._database.execute(
-            "SELECT MAX(time_us) FROM memories JOIN files USING (file) "
+            "SELECT MAX(time_us) FROM files "
+            "CROSS JOIN memories INDEXED BY memories_by_place USING (file) "
             "WHERE files.agent = ? AND name = ?",
             (self._agent, file),
         ).fetchone()
@@ -150,13 +163,14 @@ class Lifecycle:
     def newest_first(self, since_us: int) -> Iterator[tuple[int, str]]:
         """Time and id of each memory since a time, newest first."""
         query = (
-            "SELECT time_us, id FROM memories JOIN files USING (file) WHERE memories.agent = ? "
+            "SELECT time_us, id FROM memories INDEXED BY memories_by_time "
+            "CROSS JOIN files USING (file) WHERE memories.agent = ? "
             "AND tier IN ('long', 'archive') AND time_us >= ? ORDER BY time_us DESC, id"
         )
         yield from self._database.execute(query, (self._agent, since_us))
 
-    def _select(self, condition: str, *values: Any) -> list[Stored]:
-        rows = self._database.execute(f"{_STORED} {condition}", (self._agent, *values))
+    def _select(self, index: str, condition: str, *values: Any) -> list[Stored]:
+        rows = self._database.execute(_STORED.format(index, condition), (self._agent, *values))
         return [self._stored(row) for row in rows]
 
     def _stored(self, row: Sequence[Any]) -> Stored:
