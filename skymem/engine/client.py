@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from skymem.engine.dialogue import Dialogue, GoodbyeError, LostError
-from skymem.engine.items import COLLECTIONS, Item
+from skymem.engine.items import ALIKE_CHARACTERS, ALIKE_TEXTS_MAX, COLLECTIONS, Item
 from skymem.engine.launch import COMMAND, Launcher
 from skymem.engine.socket_file import dial
 from skymem.engine.wire import PROTOCOL, FrameError, Greeting, pack, raise_error, settings_key
-from skymem.errors import EngineUnavailableError, InterruptedRunError
+from skymem.errors import EngineUnavailableError, InterruptedRunError, UsageError
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
@@ -149,6 +149,22 @@ class Engine:
             "also": [*also],
         }
         return self._call("query", arguments, deadline_seconds)
+
+    def alike(
+        self, texts: Sequence[str], least: float, *, deadline_seconds: float = ASK_SECONDS
+    ) -> dict[str, Any]:
+        """Each text with the earlier one nearest to it by meaning, by place; `pairs`.
+
+        `pairs` are `[earlier, later, cosine]` with a cosine of at least `least`. Of each text the
+        first `ALIKE_CHARACTERS` count; a blank one is like none. Nothing is kept.
+
+        Raises:
+            UsageError: more texts than `ALIKE_TEXTS_MAX`, or `least` is not over 0, to 1.
+        """
+        if len(texts) > ALIKE_TEXTS_MAX:
+            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
+        arguments = {"texts": [text[:ALIKE_CHARACTERS] for text in texts], "least": least}
+        return self._call("alike", arguments, deadline_seconds)
 
     def stats(
         self, agent: str, sample: int, *, deadline_seconds: float = CHANGE_SECONDS

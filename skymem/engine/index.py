@@ -16,6 +16,7 @@ import numpy as np
 
 from skymem.engine import search
 from skymem.engine.agent import Agent, degraded, overview, search_agent, stats
+from skymem.engine.alike import Comparing
 from skymem.engine.at_work import NAME, AtWork
 from skymem.engine.embedding import Embedder
 from skymem.engine.generations import Generations
@@ -43,7 +44,7 @@ ATTEMPTS: Final = 3
 T = TypeVar("T")
 
 
-class HomeIndex:
+class HomeIndex(Comparing):
     """The vectors of all agents of a home. One thread, one process: the holder of `engine.lock`."""
 
     def __init__(
@@ -353,7 +354,8 @@ class HomeIndex:
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         """Compare register and Chroma piece by piece, and have `sample` pieces find themselves."""
         self._with(agent, self._open_whole)
-        return self._with(agent, lambda found: stats(found, sample, self._bytes(agent)))
+        size = index_bytes(self._paths, agent)
+        return self._with(agent, lambda found: stats(found, sample, size))
 
     def _open_whole(self, found: Agent) -> None:
         """Give a generation that is whole, but was not open, the time to be opened and verified."""
@@ -362,9 +364,6 @@ class HomeIndex:
             if time.monotonic() > deadline or not found.keeper.step(found.store):
                 return
             self._between()
-
-    def _bytes(self, agent: str) -> int:
-        return index_bytes(self._paths, agent)
 
     def overview(self) -> dict[str, Any]:
         """What there is, for the status: by agent, of those this process has looked at."""
@@ -384,7 +383,7 @@ class HomeIndex:
     def _see(self, name: str) -> None:
         found = self._open[name]
         with contextlib.suppress(RegisterDamageError, DiskError):
-            self._seen[name] = {**overview(found), "bytes": self._bytes(name)}
+            self._seen[name] = {**overview(found), "bytes": index_bytes(self._paths, name)}
 
     def close(self) -> None:
         """Close every agent's files; what was put stays."""

@@ -10,6 +10,12 @@ from skymem.errors import UsageError
 COLLECTIONS: Final = ("memory", "recent")
 """Long-term; short-term with archives. In Chroma they are `<agent>_memory`, `<agent>_recent`."""
 
+ALIKE_TEXTS_MAX: Final = 2000
+"""Texts that are compared with each other in one request."""
+
+ALIKE_CHARACTERS: Final = 1000
+"""Of each of them: about what the model reads at once; so many fit a frame however spelt."""
+
 
 class Item(NamedTuple):
     """One memory to be found again."""

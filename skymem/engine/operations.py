@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from skymem.engine.items import COLLECTIONS, Item
+from skymem.engine.items import ALIKE_TEXTS_MAX, COLLECTIONS, Item
 from skymem.errors import UsageError
 from skymem.policy.admit import agent_name_fault
 
@@ -35,6 +35,9 @@ class Index(Protocol):
         also: Sequence[str] = (),
     ) -> dict[str, Any]:
         """The nearest by meaning, best first."""
+
+    def alike(self, texts: Sequence[str], least: float) -> dict[str, Any]:
+        """Each text with the earlier one nearest to it; nothing is kept."""
 
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         """Compare what should be there with what is."""
@@ -90,6 +93,12 @@ def _count(value: Any) -> int:
     return value
 
 
+def _cosine(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+        raise UsageError("a number over 0, to 1, is expected")
+    return float(value)
+
+
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise UsageError("a list is expected")
@@ -98,6 +107,13 @@ def _list(value: Any) -> list[Any]:
 
 def _texts(value: Any) -> list[str]:
     return [_text(each) for each in _list(value)]
+
+
+def _compared(value: Any) -> list[str]:
+    texts = _texts(value)
+    if len(texts) > ALIKE_TEXTS_MAX:
+        raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
+    return texts
 
 
 def _collections(value: Any) -> list[str]:
@@ -136,6 +152,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         quick=True,
     ),
+    "alike": Operation({"texts": _compared, "least": _cosine}),
     "stats": Operation({"agent": _agent, "sample": _count}),
     "rebuild": Operation({"agent": _agent}, change=True),
 }

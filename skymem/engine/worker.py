@@ -52,6 +52,9 @@ class Worker:
         self._index: Index | None = None
         self._overview_at = self._tend_at = 0.0
         self._pausing = False
+        self._ends = float("inf")
+        """When nobody waits for the question in hand any more."""
+
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engine-worker", daemon=True)
 
@@ -71,8 +74,14 @@ class Worker:
         return not self._thread.is_alive()
 
     def pause(self) -> None:
-        """Answer queries that wait: long work calls this between its steps."""
+        """Answer queries that wait: long work calls this between its steps.
+
+        Raises:
+            EngineUnavailableError: nobody waits for that work any more, and it changes nothing.
+        """
         self.progress_at = time.monotonic()
+        if self.progress_at > self._ends and not self._pausing:
+            raise EngineUnavailableError("no time left: its deadline came while it was at work")
         doing = OPERATIONS.get(self.doing)
         if self._pausing or self._index is None or (doing is not None and doing.quick):
             return
@@ -91,7 +100,10 @@ class Worker:
         while not self._stopping.is_set():
             request = self._backlog.take(self._patience_seconds())
             if request is not None:
+                changes = OPERATIONS[request.name].change
+                self._ends = float("inf") if changes else request.deadline
                 self._call_as(request.name, functools.partial(self._serve, request))
+                self._ends = float("inf")
             elif self._index is not None and not self._stopping.is_set():
                 self._call_as("tend", self._tend)
         if self._index is not None:

@@ -66,6 +66,16 @@ class Remembering:
             os._exit(9)
         return {"hits": [[text, 1.0]], "pid": os.getpid()}
 
+    def alike(self, texts: Sequence[str], least: float) -> dict[str, Any]:
+        for text in texts:
+            self._between()
+            order, _, rest = text.partition(" ")
+            if order == "sleep":
+                time.sleep(float(rest))
+        with (self.journal.parent / "compared.txt").open("a") as stream:
+            stream.write(f"{len(texts)}\n")
+        return {"pairs": [[0, len(texts) - 1, least]]}
+
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         time.sleep(sample)
         return {}
