@@ -257,8 +257,9 @@ class Catalog:
         return [json.loads(row[0]) for row in self._database.execute(query, (agent,))]
 
     def _catch_up_ledger(self, ledger: Ledger) -> None:
-        size = ledger.size()
-        inode = ledger.path.stat().st_ino if size else 0
+        files = ledger.segments()  # of the oldest one the inode stays, when it is closed as well
+        size = sum(file.size for file in files)
+        inode = files[0].inode if files else 0
         row = self._database.execute("SELECT inode, read_to FROM ledger").fetchone()
         start = row[1] if row and row[0] == inode and row[1] <= size else 0
         if start == size and row is not None:

@@ -1,32 +1,45 @@
 """The ledger: every operation, hash-chained, one JSON line each, for the whole home (row M8).
 
-Each entry carries the hash of the one before it, so that a line that was changed, inserted, or
-removed from between others shows. A chain can't show that its end was cut off: whoever must know
-keeps the last number and hash elsewhere, and compares.
+Each entry carries the hash of the one before it, so that a line that was changed, removed or
+inserted shows. That its end was cut off, a chain can't show: number and hash of the last entry are
+noted in `state/` after each append, and what comes next says so when they are gone.
+A file that has grown past `SEGMENT_BYTES` is closed, and the chain goes on in the next.
 Ids, reasons and numbers only, never text (promise 6).
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Final, NoReturn
+from pathlib import Path
+from typing import Any, Final
 
+from skymem.errors import SkymemError
 from skymem.model.plan import Damage
-from skymem.stores.files import Files, disk_errors
+from skymem.stores.chain import CUT_OFF, GENESIS, ChainCheck, parse, spell
+from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import HomePaths
-from skymem.stores.lines import last_newline_end, raw_lines
+from skymem.stores.lines import last_newline_end
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.quarantine import Quarantine
+from skymem.stores.segments import Segment, closed_files, closed_name, lines_of, segments_of
 
 IDS_PER_ENTRY: Final = 500
 """Ids and decisions in one entry: keeps its line short enough to read back from the tail."""
 
-LINE_BYTES_MAX: Final = 4 * 1024 * 1024
+SEGMENT_BYTES = 64 * 1024 * 1024
+"""A file of the ledger that has grown past this is closed before the next entry."""
+
 BLOCK_BYTES: Final = 1024 * 1024
 LOCK_SECONDS: Final = 30.0
-GENESIS: Final = "0" * 64
+NOTE_BYTES: Final = 128
+"""What number and hash of the last entry take, padded: written over at one place, at once."""
+
+Progress = Callable[[int, int], None]
+
+
+def _untold(_done: int, _whole: int) -> None:
+    """Nobody is told how far it is."""
 
 
 class Ledger:
@@ -36,10 +49,13 @@ class Ledger:
         self, paths: HomePaths, files: Files, stop: Callable[[], str] = never_stopped
     ) -> None:
         self.path = paths.audit / "ledger.jsonl"
+        self._note = paths.state / "ledger_head.json"
         self._lock = paths.run / "ledger.lock"
         self._torn = Quarantine(paths.audit / "torn", files)
         self._files = files
         self._stop = stop
+
+    # -- writing --------------------------------------------------------------------------------
 
     def append(self, entries: Iterable[Mapping[str, Any]], now: float) -> None:
         """Chain and write entries; returns once they are on disk.
@@ -55,17 +71,39 @@ class Ledger:
         self._files.make_directory(self.path.parent)
         self._files.make_directory(self._lock.parent)
         with held(self._lock, "ledger", deadline_seconds=LOCK_SECONDS, stop=self._stop):
-            seq, previous = self._head(now)
+            written, previous = self._head(now)
+            cut = self._cut_off(written, previous)
+            seq = written
             block = bytearray()
-            for entry in chain([first], ahead):
+            for entry in chain(cut, [first], ahead):
                 seq += 1
-                line, previous = _chain(entry, seq, previous, now)
+                line, previous = spell(entry, seq, previous, now)
                 block += line
                 if len(block) > BLOCK_BYTES:
-                    self._files.append(self.path, bytes(block))
+                    self._write(bytes(block), written)
                     block.clear()
+                    written = seq
             if block:
-                self._files.append(self.path, bytes(block))
+                self._write(bytes(block), written)
+            self._note_head(seq, previous)
+
+    def _write(self, block: bytes, last: int) -> None:
+        """Append whole entries, to a new file when the one in use is full; `last` is its last."""
+        if self.path.exists() and self.path.stat().st_size >= SEGMENT_BYTES:
+            self._close_file(last)
+        self._files.append(self.path, block)
+
+    def _close_file(self, last: int) -> None:
+        """Give the full file its name for good; a kill leaves it under one name or the other."""
+        closed = closed_files(self.path.parent)
+        first = closed[-1][1] + 1 if closed else 1
+        target = self.path.parent / closed_name(first, last)
+        if last < first or os.path.lexists(target):
+            return  # its numbers were meddled with: it goes on growing, and `verify` says why
+        self.secure()
+        with disk_errors(target):
+            self._files.rename(self.path, target)
+            self._files.fsync_directory(target.parent)
 
     def secure(self) -> None:
         """Make durable what a killed process wrote and never synced: runs act on what they read."""
@@ -79,66 +117,26 @@ class Ledger:
             finally:
                 os.close(fd)
 
-    def read_from(self, offset: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield each whole entry from `offset` on, with the offset of its end."""
-        for end, raw in self._lines_from(offset):
-            entry = _parse(raw)
-            if entry is not None:
-                yield end, entry
-
-    def mentioning(self, word: bytes) -> Iterator[dict[str, Any]]:
-        """Yield each whole entry whose line has these bytes in it."""
-        for _, raw in self._lines_from(0):
-            if raw is not None and word in raw and (entry := _parse(raw)) is not None:
-                yield entry
-
-    def _lines_from(self, offset: int) -> Iterator[tuple[int, bytes | None]]:
-        try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return
-        try:
-            stop = last_newline_end(fd, os.fstat(fd).st_size)
-            for _, raw, end in raw_lines(fd, offset, stop, LINE_BYTES_MAX):
-                yield end, raw
-        finally:
-            os.close(fd)
-
-    def verify(self) -> tuple[int, list[str]]:
-        """Walk the chain: how many entries, and what is wrong with which."""
-        previous, seq, problems = GENESIS, 0, []
-        for number, (_, raw) in enumerate(self._lines_from(0), start=1):
-            entry = _parse(raw)
-            if entry is None:
-                problems.append(f"{self.path.name}: line {number} is no entry")
-                continue
-            seq += 1
-            claimed = entry.pop("hash", None)
-            if entry.get("seq") != seq or entry.get("prev") != previous:
-                problems.append(f"{self.path.name}: entry {seq} does not follow the one before it")
-                seq = entry["seq"]
-            elif claimed != _hash(entry):
-                problems.append(f"{self.path.name}: entry {seq} was changed")
-            previous = str(claimed)
-        return seq, problems
-
-    def size(self) -> int:
-        """Bytes of the ledger; 0 before the first entry."""
-        return self.path.stat().st_size if self.path.exists() else 0
-
     def _head(self, now: float) -> tuple[int, str]:
         """Find number and hash of the last entry, cutting off what a kill left of one."""
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            return 0, GENESIS
-        with disk_errors(self.path):
-            try:
-                return self._read_head(fd, now)
-            finally:
-                os.close(fd)
+            fd = -1
+        if fd >= 0:
+            with disk_errors(self.path):
+                try:
+                    found = _last_entry(fd, self._without_torn_end(fd, now))
+                finally:
+                    os.close(fd)
+            if found is not None:
+                return found
+        for *_, path in reversed(closed_files(self.path.parent)):
+            if (found := _last_of(path)) is not None:
+                return found
+        return 0, GENESIS
 
-    def _read_head(self, fd: int, now: float) -> tuple[int, str]:
+    def _without_torn_end(self, fd: int, now: float) -> int:
         size = os.fstat(fd).st_size
         end = last_newline_end(fd, size)
         if end != size:
@@ -149,13 +147,85 @@ class Ledger:
             self._torn.keep(fd, self.path.name, [torn], name, now)
             self._files.truncate(fd, end)
             self._files.fsync(fd)
-        while end > 0:
-            start = last_newline_end(fd, end - 1)
-            entry = _parse(os.pread(fd, end - 1 - start, start))
+        return end
+
+    # -- the note of the last entry -------------------------------------------------------------
+
+    def _cut_off(self, seq: int, own: str) -> list[dict[str, Any]]:
+        """An entry that says so, when the last one that was written is not there any more."""
+        noted = self._noted()
+        if noted is None or noted[0] < seq or noted == (seq, own):
+            return []
+        lost = [min(seq + 1, noted[0]), noted[0]]
+        return [{"op": CUT_OFF, "lost": lost, "was": noted[1]}]
+
+    def _note_head(self, seq: int, own: str) -> None:
+        """Note the last entry: derived, never ahead of the ledger, so it need not be durable."""
+        noted = json.dumps({"seq": seq, "hash": own}).encode().ljust(NOTE_BYTES - 1) + b"\n"
+        try:
+            refuse_link(self._note)
+            self._files.make_directory(self._note.parent)
+            fd = os.open(self._note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                self._files.overwrite(fd, noted, 0)
+            finally:
+                os.close(fd)
+        except (OSError, SkymemError):
+            return  # an older note, or none, says less, and nothing wrong
+
+    def _noted(self) -> tuple[int, str] | None:
+        try:
+            found = parse(self._note.read_bytes())
+        except OSError:
+            return None
+        return None if found is None else (found["seq"], found["hash"])
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def read_from(self, place: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield each whole entry from `place` on, with the place of its end.
+
+        A place counts the bytes of all files before it: closing a file changes none.
+        """
+        for end, raw in self._lines_from(place):
+            entry = parse(raw)
             if entry is not None:
-                return entry["seq"], entry["hash"]
-            end = start
-        return 0, GENESIS
+                yield end, entry
+
+    def mentioning(self, word: bytes) -> Iterator[dict[str, Any]]:
+        """Yield each whole entry whose line has these bytes in it."""
+        for _, raw in self._lines_from(0):
+            if raw is not None and word in raw and (entry := parse(raw)) is not None:
+                yield entry
+
+    def _lines_from(self, place: int) -> Iterator[tuple[int, bytes | None]]:
+        for segment in self.segments():
+            if segment.base + segment.size > place:
+                for raw, end in lines_of(segment, max(0, place - segment.base)):
+                    yield end, raw
+
+    def verify(self, progress: Progress = _untold) -> tuple[int, list[str]]:
+        """Walk the chain: how many entries, and what is wrong with which.
+
+        A problem names the entry by its number, its file and its line. `progress` is told how many
+        bytes of how many have been read.
+        """
+        check = ChainCheck(self._noted())  # before the rest: nothing written after it is missing
+        whole = self.size()
+        for segment in self.segments():
+            check.open(segment)
+            for raw, end in lines_of(segment):
+                check.take(raw)
+                progress(end, whole)
+        return check.entries, check.problems()
+
+    def segments(self) -> list[Segment]:
+        """Every file of the ledger, oldest first."""
+        return segments_of(self.path)
+
+    def size(self) -> int:
+        """Bytes of the ledger; 0 before the first entry."""
+        return sum(segment.size for segment in self.segments())
 
 
 def in_batches(name: str, items: Iterable[Any], **fields: Any) -> Iterator[dict[str, Any]]:
@@ -170,26 +240,21 @@ def in_batches(name: str, items: Iterable[Any], **fields: Any) -> Iterator[dict[
         yield {**fields, name: batch}
 
 
-def _chain(entry: Mapping[str, Any], seq: int, previous: str, now: float) -> tuple[bytes, str]:
-    chained = {"seq": seq, "ts": now, **entry, "prev": previous}
-    own = _hash(chained)
-    line = json.dumps({**chained, "hash": own}, allow_nan=False, separators=(",", ":"))
-    return line.encode() + b"\n", own
+def _last_of(path: Path) -> tuple[int, str] | None:
+    with disk_errors(path):
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return _last_entry(fd, last_newline_end(fd, os.fstat(fd).st_size))
+        finally:
+            os.close(fd)
 
 
-def _hash(entry: Mapping[str, Any]) -> str:
-    text = json.dumps(entry, allow_nan=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _parse(raw: bytes | None) -> dict[str, Any] | None:
-    try:
-        value = json.loads(raw or b"", parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    whole = isinstance(value, dict) and type(value.get("seq")) is int
-    return value if whole and isinstance(value.get("hash"), str) else None
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)  # we write no NaN
+def _last_entry(fd: int, end: int) -> tuple[int, str] | None:
+    """Find number and hash of the last entry before `end`; lines that are none are passed over."""
+    while end > 0:
+        start = last_newline_end(fd, end - 1)
+        entry = parse(os.pread(fd, end - 1 - start, start))
+        if entry is not None:
+            return entry["seq"], entry["hash"]
+        end = start
+    return None
