@@ -6,9 +6,25 @@ from typing import Any, Final
 
 from skymem.app import Home, engine_allowed, init_home, now, open_home
 from skymem.errors import SkymemError
+from skymem.jobs.summary import summary
+from skymem.model.plan import Plan
 from skymem.model.spelling import compose, new_fields
 
 HOUR: Final = 3600.0
+JOBS: Final = ("memory_rotate_check", "compress", "merge", "prune")
+
+DAY: Final = 24 * HOUR
+
+_OLD: Final[tuple[tuple[str, float, dict[str, Any]], ...]] = (
+    ("User prefers metric units", 0.6, {"kind": "preference"}),
+    (
+        "The summary goes to the printer on floor 2",
+        0.5,
+        {"kind": "project", "tags": ["project:report"]},
+    ),
+    ("The door code for today is 4711", 0.4, {"ttl_days": 1}),
+)
+"""Three days old: two of them are to be compressed, and one has expired."""
 
 _SAMPLES: Final = (
     ("User said hello", ["greeting"], 0.1),
@@ -32,7 +48,7 @@ _QUESTION: Final = "why could nothing be downloaded?"
 
 _RULES: Final = """\
 promote_threshold: 0.70
-short_term_max_lines: 4
+short_term_max_lines: 7
 """
 
 
@@ -46,31 +62,53 @@ def run_demo() -> dict[str, Any]:
     init_home(root)
     (root / "retention_rules.yaml").write_text(_RULES)
     home = open_home(str(root))
-    start = now() - len(_SAMPLES) * HOUR
-    lines = [
-        compose(new_fields(text, ts=start + number * HOUR, tags=tags, importance=importance))
+    short_term = home.paths.agent("sky").short_term
+    lines = [*_lines(now()), _ESCALATION, _TORN]
+    home.files.append(short_term, b"".join(lines))
+    texts = _texts(home.shelf("sky"))
+    told = [f"A home with {len(lines)} lines in short-term: {root}"]
+    details = []
+    for job in JOBS:
+        _, planned = home.run_job(job, dry_run=True)
+        told += [line for outcome in planned for line in _decided(outcome.plans[0], texts)]
+        detail, _ = home.run_job(job)
+        details.append(detail)
+        told.append(f"done: {summary(detail)}")
+    told += [
+        *_recalled(home),
+        "Nothing is gone: what was removed lies in trash. Look at",
+        *(f"  {path.relative_to(root)}" for path in sorted(root.glob("memory/sky/*.jsonl"))),
+        *(f"  {path.relative_to(root)}" for path in sorted(root.glob("memory/sky/trash/*.jsonl"))),
+        "and ask on:",
+        f"  skymem --home {root} status",
+        f"  skymem --home {root} explain {next(iter(texts))[:12]}",
+        f"  skymem --home {root} undo",
+    ]
+    return {"home": str(root), "jobs": details, "lines": told}
+
+
+def _lines(at: float) -> list[bytes]:
+    """The samples, the oldest last but for the greeting: rotate takes the first line."""
+    start = at - len(_SAMPLES) * HOUR
+    found = [
+        new_fields(text, ts=start + number * HOUR, tags=tags, importance=importance)
         for number, (text, tags, importance) in enumerate(_SAMPLES)
     ]
-    short_term = home.paths.agent("sky").short_term
-    home.files.append(short_term, b"".join([*lines, _ESCALATION, _TORN]))
-    texts = _texts(home.shelf("sky"))
-    _, planned = home.run_job("memory_rotate_check", dry_run=True)
-    detail, _ = home.run_job("memory_rotate_check")
-    told = [f"A home with {len(_SAMPLES) + 2} lines in short-term: {root}", ""]
-    for outcome in planned:
-        told.append(f"{outcome.job} decides:")
-        for decision in outcome.plans[0].decisions:
-            what = texts.get(decision.id, "a line that is no JSON")
-            told.append(f"  {decision.action:<10} {what:<58.58} {decision.reason.words()}")
-    told += [
-        "",
-        _sum(detail),
-        *_recalled(home),
-        "Nothing was deleted: look at",
-        *(f"  {path.relative_to(root)}" for path in sorted(root.glob("memory/sky/*.jsonl"))),
-        "and ask on: skymem --home " + str(root) + " status",
+    found += [
+        new_fields(text, ts=at - 3 * DAY, importance=importance, extra=extra)
+        for text, importance, extra in _OLD
     ]
-    return {"home": str(root), "jobs": [detail], "lines": told}
+    return [compose(fields) for fields in found]
+
+
+def _decided(plan: Plan, texts: dict[str, str]) -> list[str]:
+    """What one plan decides, and what it makes, for a person."""
+    told = ["", f"{plan.job} decides:"]
+    for decision in plan.decisions:
+        what = texts.get(decision.id, "a line that is no JSON")
+        told.append(f"  {decision.action:<10} {what:<52.52} {decision.reason.words()}")
+    told += [f"  writes     a {one.what} that cites {len(one.evidence)}" for one in plan.additions]
+    return told if len(told) > 2 else []
 
 
 def _recalled(home: Home) -> list[str]:
@@ -87,13 +125,6 @@ def _recalled(home: Home) -> list[str]:
     told = ["", f'Asked "{_QUESTION}" (skymem recall), it finds:']
     told += [f"  {one.score:.3f} {one.tier:<7} {one.content:.70}" for one in found]
     return [*told, *(f"  degraded: {reason}" for reason in found.degraded), ""]
-
-
-def _sum(detail: dict[str, Any]) -> str:
-    return (
-        f"Done: {detail['promoted']} promoted, {detail['archived']} archived, "
-        f"{detail['quarantined']} quarantined, {detail['remaining']} remain in short-term."
-    )
 
 
 def _texts(shelf: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ import typer
 from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, globals_of, stop_flag
 from skymem.cli.progress import progress_of
-from skymem.cli.summary import summary
+from skymem.jobs.summary import summary
 
 
 def index(

@@ -20,7 +20,7 @@ from skymem.cli.options import (
     stop_flag,
 )
 from skymem.cli.progress import progress_of
-from skymem.cli.summary import summary
+from skymem.jobs.summary import summary
 
 if TYPE_CHECKING:
     from skymem.jobs.detail import Ended

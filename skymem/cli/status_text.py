@@ -4,7 +4,7 @@ from typing import Any
 
 from skymem.app import open_home
 from skymem.cli import render
-from skymem.cli.summary import summary
+from skymem.jobs.summary import summary
 from skymem.overview import status_overview
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from skymem.errors import SkymemError
 from skymem.jobs.own_keys import own_keys
 from skymem.model.plan import STAYING, Plan
 
@@ -24,6 +25,18 @@ class Ended(Protocol):
 def exit_code(ended: Iterable[Ended]) -> int:
     """What the run ends with: 0, or what the first failure asks for."""
     return next((one.exit_code for one in ended if one.error), 0)
+
+
+def raise_failure(ended: Iterable[Ended]) -> None:
+    """Raise what ended a run, for a caller with nobody to read its detail.
+
+    Raises:
+        SkymemError: the very error, of its own class.
+    """
+    for one in ended:
+        if one.error:
+            cause = one.cause if isinstance(one, Outcome) else None
+            raise cause or SkymemError(one.error)
 
 
 @dataclass(slots=True)
@@ -71,10 +84,12 @@ class Outcome:
 
     error: str = ""
     exit_code: int = 0
+    cause: SkymemError | None = None
+    """What ended it, for a caller who has nobody to read the detail; None where it was a bug."""
 
-    def fail(self, error: str, code: int) -> None:
+    def fail(self, error: str, code: int, cause: SkymemError | None = None) -> None:
         """Record that it did not come to its end."""
-        self.error, self.exit_code = error, code
+        self.error, self.exit_code, self.cause = error, code, cause
 
     def add(self, plan: Plan) -> None:
         """Count what one plan decides."""
@@ -249,6 +264,8 @@ def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -
         return "it failed"
     if not outcomes:
         return "there is no agent yet"
+    if detail["eligible"]:
+        return f"nothing of {detail['eligible']} line(s) in short-term is for it, nor elsewhere"
     return "short-term is empty"
 
 
