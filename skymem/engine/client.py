@@ -151,19 +151,26 @@ class Engine:
         return self._call("query", arguments, deadline_seconds)
 
     def alike(
-        self, texts: Sequence[str], least: float, *, deadline_seconds: float = ASK_SECONDS
+        self,
+        texts: Sequence[str],
+        least: float,
+        *,
+        agent: str = "",
+        deadline_seconds: float = ASK_SECONDS,
     ) -> dict[str, Any]:
         """Each text with the earlier one nearest to it by meaning, by place; `pairs`.
 
         `pairs` are `[earlier, later, cosine]` with a cosine of at least `least`. Of each text the
-        first `ALIKE_CHARACTERS` count; a blank one is like none. Nothing is kept.
+        first `ALIKE_CHARACTERS` count; a blank one is like none. Nothing is kept; what `agent`'s
+        index has need not be encoded again.
 
         Raises:
             UsageError: more texts than `ALIKE_TEXTS_MAX`, or `least` is not over 0, to 1.
         """
         if len(texts) > ALIKE_TEXTS_MAX:
             raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
-        arguments = {"texts": [text[:ALIKE_CHARACTERS] for text in texts], "least": least}
+        beginnings = [text[:ALIKE_CHARACTERS] for text in texts]
+        arguments = {"texts": beginnings, "least": least, "agent": agent}
         return self._call("alike", arguments, deadline_seconds)
 
     def stats(

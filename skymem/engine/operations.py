@@ -36,7 +36,7 @@ class Index(Protocol):
     ) -> dict[str, Any]:
         """The nearest by meaning, best first."""
 
-    def alike(self, texts: Sequence[str], least: float) -> dict[str, Any]:
+    def alike(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         """Each text with the earlier one nearest to it; nothing is kept."""
 
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
@@ -73,6 +73,10 @@ def _agent(value: Any) -> str:
     if not isinstance(value, str) or agent_name_fault(value) is not None:
         raise UsageError("agent: not a name of an agent")
     return value
+
+
+def _agent_or_none(value: Any) -> str:
+    return "" if value == "" else _agent(value)
 
 
 def _collection(value: Any) -> str:
@@ -152,7 +156,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         quick=True,
     ),
-    "alike": Operation({"texts": _compared, "least": _cosine}),
+    "alike": Operation({"texts": _compared, "least": _cosine, "agent": _agent_or_none}),
     "stats": Operation({"agent": _agent, "sample": _count}),
     "rebuild": Operation({"agent": _agent}, change=True),
 }

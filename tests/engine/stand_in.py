@@ -66,7 +66,7 @@ class Remembering:
             os._exit(9)
         return {"hits": [[text, 1.0]], "pid": os.getpid()}
 
-    def alike(self, texts: Sequence[str], least: float) -> dict[str, Any]:
+    def alike(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         for text in texts:
             self._between()
             order, _, rest = text.partition(" ")

@@ -14,7 +14,7 @@ import pytest
 from skymem.engine.items import ALIKE_CHARACTERS, ALIKE_TEXTS_MAX
 from skymem.engine.operations import read_arguments
 from skymem.engine.wire import FRAME_BYTES_MAX, pack
-from skymem.errors import EngineUnavailableError, UsageError
+from skymem.errors import DiskError, EngineUnavailableError, UsageError
 from skymem.policy.draft import ALIKE_MAX
 from skymem.policy.summary import LEAD_CHARACTERS
 from skymem.stores.home import RULES_FILE, HomePaths
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def pairs(bench: Bench, texts: list[str], least: float) -> list[tuple[int, int, float]]:
-    return list(bench.index.alike(texts, least)["pairs"])
+    return list(bench.index.alike(texts, least, "sky")["pairs"])
 
 
 def files(home: Path) -> list[str]:
@@ -69,12 +69,36 @@ def test_where_there_is_nothing_to_compare_nothing_is_encoded(
 
 
 def test_nothing_is_kept_of_it(bench: Bench) -> None:
+    texts = [text_of(1), text_of(1) + " again", text_of(9)]
+    empty = files(bench.paths.embeddings)
+    assert pairs(bench, texts, 0.7) != []
+    assert files(bench.paths.embeddings) == empty == []
     bench.put(range(3))
     before = files(bench.paths.root)
-    assert pairs(bench, [text_of(1), text_of(1) + " again", text_of(9)], 0.7) != []
+    assert pairs(bench, texts, 0.7) != []
 
     assert files(bench.paths.root) == before
     assert bench.index.ids("sky", "memory", "", 10)["ids"] == ["m0", "m1", "m2"]
+
+
+def test_what_the_index_has_is_not_encoded_again(bench: Bench) -> None:
+    texts = [text_of(number) for number in range(60)]
+    expected = pairs(bench, texts, 0.5)
+    bench.put(range(50), "recent")
+    bench.embedder.encoded = 0
+    found = pairs(bench, texts, 0.5)
+
+    assert found == expected != []
+    assert bench.embedder.encoded == 10
+
+
+def test_a_register_that_can_not_be_read_costs_only_the_encoding(bench: Bench) -> None:
+    (bench.cache() / "register.db").mkdir(parents=True)
+    texts = [text_of(number) for number in range(60)]
+
+    assert bench.index.alike(texts, 0.5, "sky") == bench.index.alike(texts, 0.5, "")
+    with pytest.raises(DiskError, match="register"):  # the fault
+        bench.ask("hello")
 
 
 def test_queries_are_answered_between_its_batches(bench: Bench) -> None:
@@ -105,13 +129,14 @@ def test_as_many_as_may_be_asked_about_fit_a_frame(letter: str) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"texts": ["a"], "least": 0},
-        {"texts": ["a"], "least": 1.5},
-        {"texts": ["a"], "least": True},
-        {"texts": ["a"], "least": "0.5"},
-        {"texts": [1], "least": 0.5},
-        {"texts": "a", "least": 0.5},
-        {"texts": ["a"] * (ALIKE_TEXTS_MAX + 1), "least": 0.5},
+        {"texts": ["a"], "least": 0, "agent": ""},
+        {"texts": ["a"], "least": 1.5, "agent": ""},
+        {"texts": ["a"], "least": True, "agent": ""},
+        {"texts": ["a"], "least": "0.5", "agent": ""},
+        {"texts": [1], "least": 0.5, "agent": ""},
+        {"texts": ["a"], "least": 0.5, "agent": "../sky"},
+        {"texts": "a", "least": 0.5, "agent": ""},
+        {"texts": ["a"] * (ALIKE_TEXTS_MAX + 1), "least": 0.5, "agent": ""},
     ],
 )
 def test_anything_else_is_refused(given: dict[str, Any]) -> None:
