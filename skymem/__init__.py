@@ -8,150 +8,29 @@
 Importing costs little: the parts are loaded when they are first used.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from skymem.agent import AgentMemory, open_memory, texts, written
 
 if TYPE_CHECKING:
     from skymem.app import Home
-    from skymem.recall.request import Request
-    from skymem.recall.result import Recall
+    from skymem.notes import Note
+    from skymem.profiles import Known
 
-__all__ = ["AgentMemory", "open_memory", "recall_similar", "remember_short", "run_once"]
-
-
-class AgentMemory:
-    """One agent's memory, as its code sees it; bound to that agent for good (row M7)."""
-
-    def __init__(self, home: "Home", agent: str) -> None:
-        self._home = home
-        self.agent = agent
-
-    def remember(
-        self,
-        content: str,
-        *,
-        tags: Sequence[str] = (),
-        importance: float | None = None,
-        ts: float | datetime | None = None,
-        kind: str | None = None,
-        ttl_days: float | None = None,
-        metadata: dict[str, Any] | None = None,
-    ) -> str:
-        """Write one memory to short-term; returns its id once it is on disk.
-
-        Args:
-            content: the text.
-            tags: labels.
-            importance: 0 to 1; left out, it counts as the scoring guide says of its kind.
-            ts: when it happened, epoch seconds or an aware datetime; now when left out.
-            kind: what sort of thing it is.
-            ttl_days: days it is good for.
-            metadata: anything else; filterable.
-
-        Raises:
-            InvalidMemoryError: a field is outside its range.
-            DiskError: it could not be written; nothing of it stays.
-        """
-        from skymem.app import now
-        from skymem.policy.form import admit_fields
-
-        extra = {"kind": kind, "ttl_days": ttl_days, "metadata": metadata}
-        line = admit_fields(
-            content,
-            limit=self._home.rules.line_bytes_max,
-            now=now() if ts is None else _seconds(ts),
-            tags=tags,
-            importance=importance,
-            extra={key: value for key, value in extra.items() if value is not None},
-        )
-        self._home.remember(self.agent, [line.raw])
-        return line.id
-
-    def recall(  # noqa: PLR0913  (all but the first are filters by name)
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        mode: str = "auto",
-        tier: str | Sequence[str] = (),
-        kind: str | None = None,
-        tags: str | Sequence[str] = (),
-        meta: Mapping[str, Any] | None = None,
-        since: float | datetime | None = None,
-        recency_bias: float = 0.35,
-        semantic_weight: float = 0.5,
-    ) -> "Recall":
-        """Find this agent's memories of every tier by words and meaning, best first.
-
-        Args:
-            query: what to look for, in your own words.
-            limit: how many, at most.
-            mode: `auto` and `hybrid` weigh words and meaning, and do without meaning where there is
-                no engine; `deterministic` or `semantic` asks for one of them alone.
-            tier: only `short`, `long` or `archive`, or any of several.
-            kind: only this sort of thing.
-            tags: only with any of these labels.
-            meta: only with all of this metadata, compared as text.
-            since: not older, epoch seconds or an aware datetime.
-            recency_bias: share of recency against words, 0 to 1.
-            semantic_weight: share of meaning against the rest, 0 to 1.
-
-        Returns:
-            A list of `skymem.recall.result.Recalled`; its `mode` says what answered, its
-            `degraded` what did not work.
-
-        Raises:
-            UsageError, NotAllowedError, DiskError.
-            EngineUnavailableError: mode `semantic` without an engine.
-        """
-        from skymem.recall import request
-
-        filters = request.filters_of(
-            tiers=(tier,) if isinstance(tier, str) else tier,
-            kind=kind,
-            tags=(tags,) if isinstance(tags, str) else tags,
-            meta=[(key, request.spelled(value)) for key, value in (meta or {}).items()],
-            since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
-        )
-        return self._recall(
-            request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
-        )
-
-    def _recall(self, asked: "Request") -> "Recall":
-        from skymem.canaries import recall_and_note
-        from skymem.errors import NotAllowedError
-
-        if not self._home.owned:
-            raise NotAllowedError("only the home's owner may recall; its group may remember")
-        return recall_and_note(self._home, self.agent, asked)
-
-
-def _seconds(moment: float | datetime, field: str = "ts") -> float:
-    if not isinstance(moment, datetime):
-        return moment
-    if moment.tzinfo is None:
-        from skymem.errors import InvalidMemoryError
-
-        raise InvalidMemoryError(f'"{field}" has no time zone; use datetime.now(timezone.utc)')
-    return moment.timestamp()
-
-
-def open_memory(agent: str | None = None, *, home: str | None = None) -> AgentMemory:
-    """Open one agent's memory; the home is found as the CLI finds it.
-
-    Args:
-        agent: its name; `$SKYMEM_AGENT`, else `sky`, when left out.
-        home: the home's directory.
-
-    Raises:
-        HomeNotFoundError, NotAllowedError, ConfigurationError, AgentNameError.
-    """
-    from skymem.app import agent_from_environment, open_home
-    from skymem.policy.admit import check_agent_name
-
-    name = check_agent_name(agent if agent is not None else agent_from_environment())
-    return AgentMemory(open_home(home, appending=True), name)
+__all__ = [
+    "AgentMemory",
+    "compress_short_to_long",
+    "get_notes",
+    "merge_notes",
+    "open_memory",
+    "prune_expired",
+    "recall_similar",
+    "remember_short",
+    "run_once",
+    "upsert_user_profile",
+    "write_note",
+]
 
 
 def remember_short(content: str, tags: Sequence[str] = (), importance: float | None = None) -> str:
@@ -191,3 +70,113 @@ def run_once() -> dict[str, Any]:
 
     detail, _ = open_home().run_job("memory_rotate_check")
     return detail
+
+
+def write_note(  # noqa: PLR0913  (row N4's)
+    kind: str,
+    content: str,
+    *,
+    scope: str = "user",
+    user_id: str | None = None,
+    tags: str | Sequence[str] = (),
+    confidence: float = 1.0,
+    stability: str = "stable",
+    ttl_days: float | None = None,
+    sensitivity: str = "normal",
+    evidence: str | Sequence[str] = (),
+    job_id: str | None = None,
+) -> "Note":
+    """Write a note to short-term, as the source document spells it; see `AgentMemory` (row N4)."""
+    from skymem.notes import NewNote
+
+    new = NewNote(
+        kind, content, scope, user_id, texts(tags), confidence=confidence, stability=stability,
+        ttl_days=ttl_days, sensitivity=sensitivity, evidence=texts(evidence), job_id=job_id,
+    )  # fmt: skip
+    home, agent = _opened(appending=True)
+    return written(home, agent, new)
+
+
+def get_notes(
+    user_id: str | None = None,
+    kind: str | None = None,
+    scope: str | None = None,
+    tags: str | Sequence[str] = (),
+    limit: int = 50,
+) -> "list[Note]":
+    """The notes that hold now, of every tier, newest first (row N5)."""
+    return open_memory().get_notes(user_id=user_id, kind=kind, scope=scope, tags=tags, limit=limit)
+
+
+def prune_expired() -> int:
+    """Move to trash what has expired, and nothing else; returns the count (row N6).
+
+    Raises:
+        SkymemError: what kept it from being done, by its own class.
+    """
+    from skymem import notes
+
+    home, agent = _opened()
+    return int(notes.prune_expired(home, agent)["pruned"])
+
+
+def merge_notes(ids: "Sequence[str | Note]") -> "Note":
+    """Merge two notes or more into one summary, which supersedes them; returns it (row N7).
+
+    Raises:
+        UnknownMemoryError: one is not there.
+        InvalidMemoryError: they can't be one; says why.
+    """
+    from skymem import notes
+
+    home, agent = _opened()
+    names = [one if isinstance(one, str) else one.id for one in ids]
+    return notes.merge_notes(home, agent, names).note
+
+
+def upsert_user_profile(
+    *,
+    evidence_ids: Sequence[str],
+    user_id: str | None = None,
+    preferences: Sequence[str] = (),
+    stable_facts: Sequence[str] = (),
+    do_not_assume: Sequence[str] = (),
+) -> "Known":
+    """Add to a user's profile what memories bear out; returns it as it is then (row R10).
+
+    Raises:
+        InvalidMemoryError: there is no evidence, or it does not bear a statement.
+        UnknownMemoryError: a memory that is cited is not there.
+    """
+    from skymem import profiles
+
+    home, agent = _opened()
+    return profiles.upsert_user_profile(
+        home,
+        agent,
+        evidence_ids=evidence_ids,
+        user_id=user_id,
+        preferences=preferences,
+        stable_facts=stable_facts,
+        do_not_assume=do_not_assume,
+    )
+
+
+def compress_short_to_long(cutoff_hours: float = 48) -> dict[str, Any]:
+    """Compress what is older than so many hours; returns the result (row R9).
+
+    Raises:
+        UsageError: the hours are no number from 0 on.
+    """
+    from skymem import profiles
+
+    home, agent = _opened()
+    return profiles.compress_short_to_long(home, agent, cutoff_hours)
+
+
+def _opened(*, appending: bool = False) -> "tuple[Home, str]":
+    """The home, and the agent this process is bound to."""
+    from skymem.app import agent_from_environment, open_home
+    from skymem.policy.admit import check_agent_name
+
+    return open_home(appending=appending), check_agent_name(agent_from_environment())

@@ -207,6 +207,11 @@ class Home:
             raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
         return found[0]
 
+    def only_owner(self, what: str) -> None:
+        """Raise NotAllowedError where this process may only append."""
+        if not self.owned:
+            raise NotAllowedError(f"only the home's owner may {what}; its group may remember")
+
     def agents(self, agent: str | None = None) -> list[str]:
         """Whom a job is for: the one that was named, else everyone there is.
 

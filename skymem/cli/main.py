@@ -13,6 +13,7 @@ from skymem.cli import (
     job_verbs,
     listing_verbs,
     memory_verbs,
+    note_verbs,
     recall_verbs,
     schedule_verbs,
     trash_verbs,
@@ -96,10 +97,13 @@ for verb in (
     trash_verbs.pin,
     trash_verbs.unpin,
     trash_verbs.correct,
+    note_verbs.profile,
     home_verbs.doctor,
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(memory_verbs.agents_app, name="agents")
 app.add_typer(listing_verbs.archive_app, name="archive")
+app.add_typer(note_verbs.note_app, name="note")
+app.add_typer(note_verbs.project_app, name="project")
 app.add_typer(trash_verbs.trash_app, name="trash")
 app.add_typer(config_verbs.config_app, name="config")

@@ -23,7 +23,7 @@ def plan(sight: Sight) -> Plan:
     work = sight.work
     rules = work.rules
     standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
-    active = dict(_active_records(sight, standings))
+    active = dict(active_records(sight, standings))
     summarizer = open_summarizer(rules.compress.summarizer, work.environment)
     found = plan_compress(
         sight.reading.entries(),
@@ -31,7 +31,7 @@ def plan(sight: Sight) -> Plan:
         rules,
         now_us=sight.now_us,
         records=Living.of(active.items()),
-        lapsed=_lapsed(sight, standings, active),
+        lapsed=lapsed(sight, standings, active),
         summarize=summarizer.summarize,
     )
     for reason in summarizer.degraded:
@@ -46,7 +46,8 @@ def apply(carrying: Carrying) -> str:
     )
 
 
-def _active_records(sight: Sight, standings: Standings) -> Iterator[tuple[str, Memory]]:
+def active_records(sight: Sight, standings: Standings) -> Iterator[tuple[str, Memory]]:
+    """The active profiles and project records, by their ids."""
     life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
     names = [one.id for one in life.of_kinds(RECORD + each for each in RECORD_TYPES)]
     for kept in sight.shelf.read(sight.catalog.find(sight.agent, names)):
@@ -54,15 +55,15 @@ def _active_records(sight: Sight, standings: Standings) -> Iterator[tuple[str, M
             yield kept.id, kept.memory
 
 
-def _lapsed(sight: Sight, standings: Standings, records: dict[str, Memory]) -> set[str]:
+def lapsed(sight: Sight, standings: Standings, records: dict[str, Memory]) -> set[str]:
     """Ids that hold no more: superseded, expired, in trash, or gone for good."""
     life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
-    lapsed = {*standings.chains.superseded(), *(one.id for one in life.expired(sight.now_us))}
+    found = {*standings.chains.superseded(), *(one.id for one in life.expired(sight.now_us))}
     cited = {name for memory in records.values() for name in memory.evidence_ids}
     places = sight.catalog.find(sight.agent, sorted(cited))
-    lapsed |= {name for name, place in places.items() if place.tier == "trash"}
+    found |= {name for name, place in places.items() if place.tier == "trash"}
     missing = cited - places.keys()
-    return lapsed | (missing - _in_short(sight) if missing else missing)
+    return found | (missing - _in_short(sight) if missing else missing)
 
 
 def _in_short(sight: Sight) -> set[str]:

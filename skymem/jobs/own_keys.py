@@ -68,6 +68,10 @@ def _correct(each: Sequence[Counted]) -> dict[str, Any]:
     return {"corrected": sum(one.sources for one in each)}
 
 
+def _profile(each: Sequence[Counted]) -> dict[str, Any]:
+    return {"profile": sum(one.additions["profile"] for one in each)}
+
+
 OWN: Final[Mapping[str, Keys]] = MappingProxyType(
     {
         "promote": _promote,
@@ -77,6 +81,7 @@ OWN: Final[Mapping[str, Keys]] = MappingProxyType(
         "prune": _prune,
         "forget": _forget,
         "correct": _correct,
+        "profile": _profile,
     }
 )
 

@@ -122,7 +122,7 @@ def _run_agent(
                 _perform(work, catalog, agent, outcomes, table=table, plans=plans)
     except SkymemError as error:
         for outcome in outcomes:
-            outcome.fail(str(error), error.exit_code)
+            outcome.fail(str(error), error.exit_code, error)
     except Exception as error:  # noqa: BLE001  (one agent's bug must not stop the others)
         # A bug: its traceback goes to the log; the result must not hold what the message may say.
         traceback.print_exc()

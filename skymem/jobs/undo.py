@@ -28,7 +28,7 @@ from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Shelf
 from skymem.stores.trash import Held
 
-UNDOABLE = ("promote", "rotate", "compress", "merge", "prune", "forget", "correct")
+UNDOABLE = ("promote", "rotate", "compress", "merge", "prune", "forget", "correct", "profile")
 
 
 @dataclass(slots=True)

@@ -84,6 +84,9 @@ class Draft:
         self._evidence: dict[str, None] = {}
         self._changed = len(parts) > 1
         self._items: list[Item] = []
+        self._bases: list[Memory] = []
+        """What else it rests on: of that somebody else says what it states."""
+
         self._bytes = FRAME_BYTES + sum(map(_text_bytes, key.fields().values()))
         for part in parts:
             self._take_over(part, lapsed)
@@ -124,6 +127,23 @@ class Draft:
         self._items.append(item)
         self._name = self._name or item.place.name
         return True
+
+    def rest_on(self, name: str, memory: Memory) -> bool:
+        """Rest on a memory of which `state` says something; False when there is no room."""
+        self._bases.append(memory)
+        if name not in self._evidence:
+            self._evidence[name] = None
+            self._bytes += _text_bytes(name)
+            self._changed = True
+        return self._bytes <= self._bytes_max
+
+    def state(self, section: str, statement: Statement) -> bool:
+        """Say something of what it rests on, unless it is said; False when there is no room."""
+        if _is_new(self._said, section, statement.text):
+            self._lists.setdefault(section, []).append(statement)
+            self._bytes += _statement_bytes(statement)
+            self._changed = True
+        return self._bytes <= self._bytes_max
 
     def finish(
         self, now_us: int, summarize: Summarize, likeness: Likeness, withheld: dict[str, int]
@@ -192,7 +212,7 @@ class Draft:
 
     def _fields(self) -> dict[str, Any]:
         memories = [part.memory for part in self._parts]
-        memories += [item.memory for item in self._items]
+        memories += [item.memory for item in self._items] + self._bases
         importance = max(worth(memory, self._kinds).importance for memory in memories)
         return {"importance": importance, **inherited(memories), **self._key.fields()}
 

@@ -46,38 +46,64 @@ def recent(
 def _newest(  # noqa: PLR0917  (one question)
     place: Place, shelf: Shelf, catalog: Catalog, filters: Filters, limit: int, since_us: int
 ) -> list[dict[str, Any]]:
-    standings = Standings.of(shelf, catalog, round(place.now() * 1_000_000), place.rules.kinds)
     short = sorted(_short(shelf, catalog, since_us), key=_order)
-    stored = _stored(shelf, catalog, since_us)
-    found = (
-        kept
-        for kept in heapq.merge(short, stored, key=_order)
-        if kept.tier in filters.tiers
-        and filters.let(kept.memory)
-        and standings.of_memory(kept.id, kept.memory) == "active"
-    )
-    return [listed(kept.id, kept.tier, kept.memory) for kept in islice(found, limit)]
+    every = heapq.merge(short, _stored(shelf, catalog, since_us), key=_order)
+    found = (kept for kept in every if kept.tier in filters.tiers and filters.let(kept.memory))
+    return [
+        listed(kept.id, kept.tier, kept.memory)
+        for kept in islice(_active(place, shelf, catalog, found), limit)
+    ]
+
+
+def newest_of_kind(
+    place: Place, shelf: Shelf, catalog: Catalog, kind: str | None
+) -> Iterator[Kept]:
+    """Every active memory of a kind, or of any kind at all, newest first; `catalog` is caught up.
+
+    Costs what there is of that kind. One without a time comes last.
+    """
+    short = sorted(_short(shelf, catalog, None), key=_order)
+    if kind is None:
+        stored = _stored(shelf, catalog, 0)
+    else:
+        named = Lifecycle(catalog, shelf.paths.name).of_kinds([kind])
+        named.sort(key=lambda one: (-(one.time_us or 0), one.id))
+        stored = _read(shelf, catalog, (one.id for one in named))
+    every = heapq.merge(short, stored, key=_order)
+    found = (one for one in every if one.memory.kind and kind in (None, one.memory.kind))
+    return _active(place, shelf, catalog, found)
+
+
+def _active(place: Place, shelf: Shelf, catalog: Catalog, found: Iterator[Kept]) -> Iterator[Kept]:
+    standings = Standings.of(shelf, catalog, round(place.now() * 1_000_000), place.rules.kinds)
+    return (kept for kept in found if standings.let(kept.id, kept.memory))
 
 
 def _order(kept: Kept) -> tuple[int, str]:
     return -(kept.memory.time_us or 0), kept.id
 
 
-def _short(shelf: Shelf, catalog: Catalog, since_us: int) -> Iterator[Kept]:
+def _short(shelf: Shelf, catalog: Catalog, since_us: int | None) -> Iterator[Kept]:
     naming = Naming(shelf.paths.name, catalog)
     for entry in shelf.short_entries():
         if isinstance(entry, Damage):
             continue
         naming.name([entry])
         time_us = entry.memory.time_us
-        if not entry.elsewhere and time_us is not None and time_us >= since_us:
+        late = since_us is None or (time_us is not None and time_us >= since_us)
+        if late and not entry.elsewhere:
             yield Kept(entry.id, "short", shelf.paths.short_term.name, entry.memory)
 
 
 def _stored(shelf: Shelf, catalog: Catalog, since_us: int) -> Iterator[Kept]:
-    """Long-term and archives, newest first, read some at a time."""
+    """Long-term and archives, newest first."""
     newest = Lifecycle(catalog, shelf.paths.name).newest_first(since_us)
-    while lot := [name for _, name in islice(newest, LOOKED_UP_AT_ONCE)]:
+    return _read(shelf, catalog, (name for _, name in newest))
+
+
+def _read(shelf: Shelf, catalog: Catalog, newest: Iterator[str]) -> Iterator[Kept]:
+    """Read memories in this order, some at a time."""
+    while lot := [*islice(newest, LOOKED_UP_AT_ONCE)]:
         places = catalog.find(shelf.paths.name, lot)
         yield from sorted(shelf.read(places), key=_order)
 

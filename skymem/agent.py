@@ -1,0 +1,239 @@
+"""One agent's memory as its code sees it: what `skymem.open_memory` gives."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # importing skymem costs little: the parts are loaded when they are first used
+    from skymem.app import Home
+    from skymem.notes import NewNote, Note
+    from skymem.recall.request import Request
+    from skymem.recall.result import Recall
+
+
+class AgentMemory:
+    """One agent's memory, as its code sees it; bound to that agent for good (row M7)."""
+
+    def __init__(self, home: "Home", agent: str) -> None:
+        self._home = home
+        self.agent = agent
+
+    def remember(
+        self,
+        content: str,
+        *,
+        tags: Sequence[str] = (),
+        importance: float | None = None,
+        ts: float | datetime | None = None,
+        kind: str | None = None,
+        ttl_days: float | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> str:
+        """Write one memory to short-term; returns its id once it is on disk.
+
+        Args:
+            content: the text.
+            tags: labels.
+            importance: 0 to 1; left out, it counts as the scoring guide says of its kind.
+            ts: when it happened, epoch seconds or an aware datetime; now when left out.
+            kind: what sort of thing it is.
+            ttl_days: days it is good for.
+            metadata: anything else; filterable.
+
+        Raises:
+            InvalidMemoryError: a field is outside its range.
+            DiskError: it could not be written; nothing of it stays.
+        """
+        from skymem.app import now
+        from skymem.policy.form import admit_fields
+
+        extra = {"kind": kind, "ttl_days": ttl_days, "metadata": metadata}
+        line = admit_fields(
+            content,
+            limit=self._home.rules.line_bytes_max,
+            now=now() if ts is None else _seconds(ts),
+            tags=tags,
+            importance=importance,
+            extra={key: value for key, value in extra.items() if value is not None},
+        )
+        self._home.remember(self.agent, [line.raw])
+        return line.id
+
+    def recall(  # noqa: PLR0913  (all but the first are filters by name)
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        tier: str | Sequence[str] = (),
+        kind: str | None = None,
+        tags: str | Sequence[str] = (),
+        meta: Mapping[str, Any] | None = None,
+        since: float | datetime | None = None,
+        recency_bias: float = 0.35,
+        semantic_weight: float = 0.5,
+    ) -> "Recall":
+        """Find this agent's memories of every tier by words and meaning, best first.
+
+        Args:
+            query: what to look for, in your own words.
+            limit: how many, at most.
+            mode: `auto` and `hybrid` weigh words and meaning, and do without meaning where there is
+                no engine; `deterministic` or `semantic` asks for one of them alone.
+            tier: only `short`, `long` or `archive`, or any of several.
+            kind: only this sort of thing.
+            tags: only with any of these labels.
+            meta: only with all of this metadata, compared as text.
+            since: not older, epoch seconds or an aware datetime.
+            recency_bias: share of recency against words, 0 to 1.
+            semantic_weight: share of meaning against the rest, 0 to 1.
+
+        Returns:
+            A list of `skymem.recall.result.Recalled`; its `mode` says what answered, its
+            `degraded` what did not work.
+
+        Raises:
+            UsageError, NotAllowedError, DiskError.
+            EngineUnavailableError: mode `semantic` without an engine.
+        """
+        from skymem.recall import request
+
+        filters = request.filters_of(
+            tiers=texts(tier),
+            kind=kind,
+            tags=texts(tags),
+            meta=[(key, request.spelled(value)) for key, value in (meta or {}).items()],
+            since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
+        )
+        return self._recall(
+            request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
+        )
+
+    def write_note(  # noqa: PLR0913  (row N4's)
+        self,
+        kind: str,
+        content: str,
+        *,
+        scope: str = "user",
+        user_id: str | None = None,
+        tags: str | Sequence[str] = (),
+        confidence: float = 1.0,
+        stability: str = "stable",
+        ttl_days: float | None = None,
+        sensitivity: str = "normal",
+        evidence: str | Sequence[str] = (),
+        job_id: str | None = None,
+    ) -> "Note":
+        """Write a note to short-term; returns it once it is on disk (row N4).
+
+        Of the kinds `soul`, `agent` and `user` a user has one: a new one supersedes it, and one
+        that says the same is not written again.
+
+        Args:
+            kind: `log`, `summary`, `rule`, `soul`, `agent`, `user`, or another of the table.
+            content: the text.
+            scope: whom it concerns.
+            user_id: which user.
+            tags: labels.
+            confidence: how sure it is, 0 to 1; a `rule` needs 0.8 or more, and evidence.
+            stability: `volatile` (warned about without `ttl_days`), `stable` or `permanent`.
+            ttl_days: days it is good for; for good when left out.
+            sensitivity: `sensitive` keeps it out of contexts.
+            evidence: paths and URLs it rests on.
+            job_id: the job it came of.
+
+        Raises:
+            InvalidMemoryError, DiskError.
+        """
+        from skymem.notes import NewNote
+
+        new = NewNote(
+            kind, content, scope, user_id, texts(tags), confidence=confidence, stability=stability,
+            ttl_days=ttl_days, sensitivity=sensitivity, evidence=texts(evidence), job_id=job_id,
+        )  # fmt: skip
+        return written(self._home, self.agent, new)
+
+    def get_notes(
+        self,
+        *,
+        user_id: str | None = None,
+        kind: str | None = None,
+        scope: str | None = None,
+        tags: str | Sequence[str] = (),
+        limit: int = 50,
+    ) -> "list[Note]":
+        """The notes that hold now, of every tier, newest first (row N5).
+
+        Args:
+            user_id: only of this user.
+            kind: only of this kind; memories of any kind when left out.
+            scope: only of this scope.
+            tags: only with any of these labels.
+            limit: how many, at most.
+
+        Raises:
+            UsageError, NotAllowedError, DiskError.
+        """
+        from skymem import notes
+
+        return notes.get_notes(
+            self._home,
+            self.agent,
+            user_id=user_id,
+            kind=kind,
+            scope=scope,
+            tags=texts(tags),
+            limit=limit,
+        )
+
+    def _recall(self, asked: "Request") -> "Recall":
+        from skymem.canaries import recall_and_note
+        from skymem.errors import NotAllowedError
+
+        if not self._home.owned:
+            raise NotAllowedError("only the home's owner may recall; its group may remember")
+        return recall_and_note(self._home, self.agent, asked)
+
+
+def texts(given: str | Sequence[str]) -> Sequence[str]:
+    """Take one text for a list of it."""
+    return (given,) if isinstance(given, str) else given
+
+
+def written(home: "Home", agent: str, new: "NewNote") -> "Note":
+    """Write a note, and warn of it where it is written: two calls up."""
+    import warnings
+
+    from skymem import notes
+
+    done = notes.write_note(home, agent, new)
+    if done.warning:
+        warnings.warn(done.warning, UserWarning, stacklevel=3)
+    return done.note
+
+
+def _seconds(moment: float | datetime, field: str = "ts") -> float:
+    if not isinstance(moment, datetime):
+        return moment
+    if moment.tzinfo is None:
+        from skymem.errors import InvalidMemoryError
+
+        raise InvalidMemoryError(f'"{field}" has no time zone; use datetime.now(timezone.utc)')
+    return moment.timestamp()
+
+
+def open_memory(agent: str | None = None, *, home: str | None = None) -> AgentMemory:
+    """Open one agent's memory; the home is found as the CLI finds it.
+
+    Args:
+        agent: its name; `$SKYMEM_AGENT`, else `sky`, when left out.
+        home: the home's directory.
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, ConfigurationError, AgentNameError.
+    """
+    from skymem.app import agent_from_environment, open_home
+    from skymem.policy.admit import check_agent_name
+
+    name = check_agent_name(agent if agent is not None else agent_from_environment())
+    return AgentMemory(open_home(home, appending=True), name)
