@@ -1,8 +1,9 @@
 """What was done to the ledger by hand is named: which entry, in which file, on which line (M8)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -275,9 +276,12 @@ def test_the_catalog_goes_on_where_it_stopped_when_a_file_was_closed(
     assert [one["run"] for one in catalog.open_runs("sky", ledger)] == ["r1"]
     places: list[int] = []
     reading = Ledger.read_from
-    monkeypatch.setattr(
-        Ledger, "read_from", lambda self, place: [places.append(place), *reading(self, place)][1:]
-    )
+
+    def noting(self: Ledger, place: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        places.append(place)
+        return reading(self, place)
+
+    monkeypatch.setattr(Ledger, "read_from", noting)
     before = ledger.size()
     for _ in range(5):
         ledger.append([{"op": "test"}], 1.0)
