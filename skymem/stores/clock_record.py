@@ -7,11 +7,13 @@ import json
 from typing import Final
 
 from skymem.policy.clock import Seen
-from skymem.stores.files import Files
+from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
+from skymem.stores.lock import held
 from skymem.stores.status import read_json
 
 SCHEMA_VERSION: Final = 1
+LOCK_SECONDS: Final = 30.0
 
 
 def last_seen(paths: HomePaths) -> Seen | None:
@@ -24,11 +26,17 @@ def last_seen(paths: HomePaths) -> Seen | None:
 
 
 def record_seen(paths: HomePaths, files: Files, seen: Seen) -> None:
-    """Record the clocks, found in order.
+    """Record the clocks, found in order; what a kill left of an earlier record is removed.
 
     Raises:
         DiskError: the record is as before.
+        BusyError: another process records for too long.
     """
     document = {"schema_version": SCHEMA_VERSION, **seen._asdict()}
     files.make_directory(paths.state)
-    files.replace(paths.clock, json.dumps(document, allow_nan=False).encode() + b"\n")
+    files.make_directory(paths.run)
+    with held(paths.run / "clock.lock", "clock", deadline_seconds=LOCK_SECONDS):
+        with disk_errors(paths.clock):
+            for leftover in paths.state.glob(f".{paths.clock.name}.*.new"):
+                files.unlink(leftover)
+        files.replace(paths.clock, json.dumps(document, allow_nan=False).encode() + b"\n")
