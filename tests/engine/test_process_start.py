@@ -139,8 +139,8 @@ def test_a_socket_that_a_dead_engine_left_is_replaced(home: EngineHome) -> None:
 def test_what_stands_in_the_sockets_place_is_replaced(home: EngineHome) -> None:
     home.paths.run.mkdir(parents=True)
     home.paths.engine_socket.symlink_to(home.paths.engine_socket)
-    with socket.socket(socket.AF_UNIX) as caller, pytest.raises(OSError, match="symbolic links"):
-        caller.connect(f"/proc/self/cwd/{os.path.relpath(home.paths.engine_socket)}")
+    with pytest.raises(OSError, match="symbolic links"):
+        os.stat(home.paths.engine_socket)
 
     assert not home.client().running()
     assert home.client().query("sky", "hello", 1)["hits"]
