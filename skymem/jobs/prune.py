@@ -60,6 +60,7 @@ def _view(sight: Sight) -> PruneView:
         short=sight.reading.entries(),
         stored=_candidates(sight, life, superseded),
         superseded=superseded,
+        rings=standings.chains.rings,
         pinned=protection.pinned.keys(),
         unpinned=protection.unpinned.keys(),
         evidence={

@@ -143,3 +143,17 @@ def test_a_clock_ten_years_ahead_removes_nothing_until_a_person_says_it_is_right
     assert runner.run(work, "prune", ["sky"])[1][0].exit_code == 25
     work = replace(work, accept_clock=True)
     assert runner.run(work, "prune", ["sky"])[0]["pruned"] == 1
+
+
+def test_a_ring_of_memories_is_left_for_a_person(desk: Desk) -> None:
+    desk.echo(
+        line("one", 0.9, id="one", supersedes=["three"]),
+        line("two", 0.9, ts=START + 1, id="two", supersedes=["one"]),
+        line("three", 0.9, ts=START + 2, id="three", supersedes=["two"]),
+    )
+    desk.run("promote")
+    desk.clock = START + 400 * DAY
+    detail = desk.run("prune")
+
+    assert trash(desk) == {}
+    assert detail["skipped"]["ring"] == 2
