@@ -319,7 +319,11 @@ class Service:
         self._stop.wake()
 
     def _words(self) -> str:
-        """What the daemon does now, in a line for `systemctl status`."""
+        """What the daemon does now, in a line for `systemctl status`; a bad reload is in it."""
+        problem = str(self._configuration.state()["problem"] or "").partition("\n")[0]
+        return f"{self._doing()}; not reloaded: {problem}" if problem else self._doing()
+
+    def _doing(self) -> str:
         if running := self._runner.running():
             return f"running {', '.join(sorted(running))}"
         due = self._timer.next_runs() if self._timer else {}

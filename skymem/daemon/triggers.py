@@ -85,8 +85,13 @@ def read_answer(path: Path) -> Answer | None:
     found = read_json(path)
     if found is None:
         return None
-    fits = isinstance(found.get("state"), str) and isinstance(found.get("detail"), dict)
-    return Answer(**found) if fits else Answer(DIED, reason="its answer can't be read")
+    # Another release may say more than this one knows; what it says of these must be of their kind.
+    state, code = found.get("state"), found.get("exit_code", 0)
+    detail, reason = found.get("detail", {}), found.get("reason", "")
+    fits = isinstance(state, str) and isinstance(reason, str) and isinstance(detail, dict)
+    if not fits or not state or type(code) is not int:
+        return Answer(DIED, reason="its answer can't be read")
+    return Answer(state, code, detail, reason)
 
 
 class Triggers:

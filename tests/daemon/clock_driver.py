@@ -1,10 +1,11 @@
 """A daemon whose clocks a test sets: `clock_driver.py keep HOME SCHEDULE`, as `driver.py` keeps.
 
 `HOME/clocks.json`, `{"wall": …, "boot": …}`, is how many seconds those clocks are ahead of the real
-ones. An entry has `daily` (HH:MM) or `cron` in place of `seconds`.
+ones. An entry has `daily` (HH:MM) or `cron` in place of `seconds`, and `$ZONE` is their time zone.
 """
 
 import json
+import os
 import sys
 import time
 from datetime import datetime, tzinfo
@@ -59,7 +60,9 @@ def main(_verb: str, home: str, schedule: str) -> int:
     setting = Setting(
         paths=HomePaths(Path(home)),
         files=Files(),
-        schedule=Schedule(tuple(entry(each) for each in json.loads(schedule))),
+        schedule=Schedule(
+            tuple(entry(each) for each in json.loads(schedule)), os.environ.get("ZONE", "UTC")
+        ),
         clock=lambda: read().wall,
         read=read,
         command=[sys.executable, "-S", str(Path(__file__).with_name("child.py")), home],

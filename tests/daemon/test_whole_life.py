@@ -110,6 +110,48 @@ def test_a_reload_of_bad_files_changes_nothing_and_says_where(daemon: Any, home:
     )
 
 
+def test_a_bad_reload_is_told_to_the_manager_and_the_run_in_hand_ends_as_it_began(
+    daemon: Any, home: Path, manager: Manager, remember_runs: Callable[..., None]
+) -> None:
+    remember_runs(sleep_2=1e6)
+    up = daemon({"name": "sleep_2"}, env=manager.environment)
+    manager.hear("READY=1")
+    manager.hear("STATUS=running sleep_2")
+    (home / "schedule.json").write_text('[{"name": "told", ')
+    up.signal(signal.SIGHUP)
+
+    assert "MONOTONIC_USEC=" in manager.hear("RELOADING=1")
+    assert "STATUS=running sleep_2; not reloaded: schedule.json:1:1: " in manager.hear("READY=1")
+    up.wait_for(lambda: up.record("sleep_2").get("last_exit_code") == 0)
+    assert up.noted("end sleep_2")
+    assert set(up.heartbeat()["next_runs"]) == {"sleep_2"}
+    write(home, {"name": "told", "seconds": 60})
+    up.signal(signal.SIGHUP)
+    manager.hear("RELOADING=1")
+    assert "not reloaded" not in manager.hear("READY=1")
+    assert up.stop()[0] == 0
+
+
+def test_a_stop_under_load_is_told_first_and_ends_what_does_not_end(
+    daemon: Any, home: Path, manager: Manager, remember_runs: Callable[..., None]
+) -> None:
+    remember_runs(sleep_61=1e6, sleep_60=1e6)
+    flags = ["--short-grace"]
+    up = daemon({"name": "sleep_61"}, {"name": "sleep_60"}, env=manager.environment, flags=flags)
+    up.wait_for(lambda: up.noted("start sleep_6"))
+    children = [int(line.split()[2]) for line in up.noted("start ")]
+    up.signal(signal.SIGTERM)
+    manager.hear("STOPPING=1")
+
+    assert not up.noted("end "), "it was told after the runs had ended"
+    code, log = up.end(seconds=60)
+    assert code == 0
+    assert "Traceback" not in log
+    for pid in children:
+        assert not os.path.exists(f"/proc/{pid}"), "a run outlived the daemon"
+    assert up.heartbeat()["state"] == "stopped"
+
+
 def _with_problem(up: Any) -> dict[str, Any] | None:
     beat: dict[str, Any] = up.heartbeat()
     return beat if beat["configuration"]["problem"] else None
