@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from skymem.cli import (
+    audit_verbs,
     config_verbs,
     daemon_verbs,
     explain_verbs,
@@ -98,11 +99,13 @@ for verb in (
     trash_verbs.unpin,
     trash_verbs.correct,
     note_verbs.profile,
+    audit_verbs.fsck,
     home_verbs.doctor,
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(memory_verbs.agents_app, name="agents")
 app.add_typer(listing_verbs.archive_app, name="archive")
+app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(note_verbs.project_app, name="project")
 app.add_typer(trash_verbs.trash_app, name="trash")

@@ -21,7 +21,7 @@ from skymem.daemon.journal import Journal
 from skymem.daemon.runner import Runner
 from skymem.daemon.runs import RunBook, read_runs
 from skymem.daemon.stop import Stop
-from skymem.daemon.triggers import Answer, Triggers, read_answer
+from skymem.daemon.triggers import Answer, Triggers
 from skymem.errors import (
     BusyError,
     DaemonGoneError,
@@ -381,26 +381,3 @@ def test_whoever_waits_for_an_answer_that_can_not_be_written_is_told(
     assert full.refused == 1
     assert read_runs(keeper.paths)[name].last_exit_code == 0
     assert keeper.strays() == []
-
-
-@pytest.mark.parametrize(
-    ("text", "state"),
-    [
-        ('{"state": "done", "exit_code": 0, "detail": {}, "reason": ""}', "done"),
-        ('{"state": "done", "of_a_later_release": 5}', "done"),
-        ('{"state": "done", "exit_code": "0"}', "died"),
-        ('{"state": "done", "detail": []}', "died"),
-        ('{"state": 5}', "died"),
-        ("{}", "died"),
-    ],
-)
-def test_an_answer_of_another_release_is_read_as_far_as_it_goes(
-    tmp_path: Path, text: str, state: str
-) -> None:
-    path = tmp_path / "1.answer"
-    assert read_answer(path) is None
-    path.write_text(text)
-    found = read_answer(path)
-
-    assert found is not None
-    assert found.state == state
