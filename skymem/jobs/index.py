@@ -40,8 +40,9 @@ BATCH: Final = 256
 
 BATCH_TEXT_BYTES: Final = 1024 * 1024
 EPOCHS_TRIED: Final = 3
-FOLLOW_UP_SECONDS: Final = 60.0
-"""How long a job that moved memories stays to index them; what is left comes with a later run."""
+FOLLOW_UP_SECONDS: Final = 8.0
+"""How long a job that moved memories stays to index them: the engine's start and some hundreds.
+What is left comes with the schedule's `index` entry; `rag_pending` tells it, and it is no fault."""
 
 TIME_UP: Final = "index: its time was up; the rest follows with the next run"
 
@@ -290,6 +291,8 @@ def follow_up(work: Workplace, catalog: Catalog, agents: Sequence[str]) -> None:
     for result in index_agents(work, catalog, owing, work.engine(), deadline=deadline):
         if result.error:
             work.degrade(f"index: {result.error}")
+    if TIME_UP in work.degraded:
+        work.degraded.remove(TIME_UP)
 
 
 def is_owed(work: Workplace, catalog: Catalog, agent: str) -> bool:

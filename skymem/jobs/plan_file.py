@@ -1,22 +1,46 @@
 """A saved plan: what a dry run decided, on disk, for `skymem apply` (promise 3)."""
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from skymem.errors import StalePlanError
+from skymem.errors import StalePlanError, UsageError
 from skymem.jobs.detail import Ended
 from skymem.jobs.table import JOBS, steps_of
 from skymem.model.plan import Plan
 from skymem.policy.admit import check_agent_name
 from skymem.stores.files import Files, disk_errors
 
+_BEGINS = b'{"skymem_plan"'
+"""How a plan's file begins, of any version."""
+
 
 def save_plans(path: Path, outcomes: Iterable[Ended], job: str, now: float) -> None:
-    """Save what a dry run decided; ids, places and numbers, never text (promise 6)."""
+    """Save what a dry run decided; ids, places and numbers, never text (promise 6).
+
+    Raises:
+        UsageError: something that is no plan is there, or the place is none.
+        DiskError: it can't be written.
+    """
+    _check_target(path)
     plans = [plan.to_json() for outcome in outcomes for plan in outcome.plans]
     document = {"skymem_plan": 1, "job": job, "made": now, "plans": plans}
     Files().replace(path, json.dumps(document).encode() + b"\n")
+
+
+def _check_target(path: Path) -> None:
+    """Refuse to write over anything but a plan: a slip must not cost a file of memories."""
+    if not path.parent.is_dir():
+        raise UsageError(f"--plan {path}: there is no directory {path.parent}")
+    if not os.path.lexists(path):
+        return
+    try:
+        begins = path.read_bytes()[: len(_BEGINS)] if path.is_file() else b""
+    except OSError as error:
+        raise UsageError(f"--plan {path}: {error.strerror}") from None
+    if path.is_symlink() or begins != _BEGINS:
+        raise UsageError(f"--plan {path}: what is there is no plan; name a new file")
 
 
 def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Plan]]:

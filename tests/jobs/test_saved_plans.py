@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skymem import app
-from skymem.errors import StalePlanError
+from skymem.errors import StalePlanError, UsageError
 from skymem.jobs import runner
 from skymem.jobs.plan_file import load_plans, save_plans
 from tests.conftest import Desk, line
@@ -172,3 +172,26 @@ def test_the_ledger_tells_each_decision_with_its_reason(filled: Desk) -> None:
     assert "not JSON" in damage[5]
     ops = [entry["op"] for entry in filled.ledger()]
     assert ops == ["adopt", "begin", "decide", "moved", "end"]
+
+
+@pytest.mark.parametrize("there", [b'{"content": "a memory"}\n', b"", b"# README\n"])
+def test_a_plan_is_not_written_over_what_is_none(tmp_path: Path, there: bytes) -> None:
+    path = tmp_path / "long_term.jsonl"
+    path.write_bytes(there)
+    with pytest.raises(UsageError, match="what is there is no plan; name a new file"):
+        save_plans(path, [], "promote", 0.0)
+    assert path.read_bytes() == there
+    with pytest.raises(UsageError, match="there is no directory"):
+        save_plans(tmp_path / "nowhere" / "p.json", [], "promote", 0.0)
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    with pytest.raises(UsageError):
+        save_plans(link, [], "promote", 0.0)
+
+
+def test_a_plan_may_take_the_place_of_a_plan(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    save_plans(path, [], "promote", 0.0)
+    save_plans(path, [], "rotate", 1.0)
+
+    assert b'"job": "rotate"' in path.read_bytes()
