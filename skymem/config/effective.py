@@ -4,11 +4,13 @@ Behind `skymem config show` and `skymem config check`.
 """
 
 from pathlib import Path
+from typing import Any
 
 from skymem.config.engine_section import engine_values
-from skymem.config.key import AGENT, RULES_FILE, SCHEDULE_FILE
+from skymem.config.key import AGENT, COMPRESS, RULES_FILE, SCHEDULE_FILE, SUMMARIZER
 from skymem.config.keys import INTERVAL_UNITS, TRIGGERS, names_at
-from skymem.config.life_sections import kind_values, section_values
+from skymem.config.kinds_section import kind_values
+from skymem.config.life_sections import section_values
 from skymem.config.problems import Problem
 from skymem.config.rules_file import RulesReading, examine_rules
 from skymem.config.schedule_entry import EntryReading
@@ -54,13 +56,7 @@ def effective_rules(
         ),
         "recall_log": _sourced(reading, rules.recall_log, "recall_log"),
         "engine": engine,
-        **{
-            section: {
-                name: _sourced(reading, value, f"{section}.{name}")
-                for name, value in values.items()
-            }
-            for section, values in section_values(rules).items()
-        },
+        **_sections(reading),
         "kinds": {name: _kind(reading, kind) for name, kind in rules.kinds.items()},
         "agents": agents,
     }
@@ -87,6 +83,19 @@ def _limits(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict
         name: _sourced(reading, value, f"agents.{agent}.{name}" if agent else name, name)
         for name, value in values.items()
     }
+
+
+def _sections(reading: RulesReading) -> dict[str, Any]:
+    """The sections about a memory's life, the summariser's inside of compress."""
+    shown: dict[str, Any] = {
+        section: {
+            name: _sourced(reading, value, f"{section}.{name}") for name, value in values.items()
+        }
+        for section, values in section_values(reading.rules).items()
+    }
+    if SUMMARIZER in shown:
+        shown[COMPRESS]["summarizer"] = shown.pop(SUMMARIZER)
+    return shown
 
 
 def _kind(reading: RulesReading, kind: Kind) -> dict[str, Sourced]:

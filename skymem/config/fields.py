@@ -131,9 +131,17 @@ def percentage(pair: Pair, key: Key, complaints: Complaints) -> float | None:
 
 
 def text(pair: Pair, key: Key, complaints: Complaints) -> str | None:
-    """A word, as it is written."""
+    """A word, as it is written; quotes with nothing in them are none."""
     found = scalar(pair, key, complaints)
-    return None if found is None else found.text
+    if found is None or found.text.strip():
+        return None if found is None else found.text
+    complaints.at(found, f"{key.name} is empty (such as {key.example})")
+    return None
+
+
+def says_none(pair: Pair) -> bool:
+    """Whether `none` stands there, for a key that may be unset."""
+    return isinstance(pair.value, Scalar) and pair.value.text == "none"
 
 
 def size(pair: Pair, key: Key, complaints: Complaints) -> int | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from skymem.config.units import format_duration, format_size
+from skymem.config.units import format_duration, format_percentage, format_size
 
 RULES_FILE: Final = "retention_rules.yaml"
 SCHEDULE_FILE: Final = "schedule.yaml"
@@ -56,7 +56,7 @@ class Key:
         if self.kind == "duration":
             return format_duration(amount)
         if self.kind == "percentage":
-            return f"{amount * 100:g}%"
+            return format_percentage(amount)
         return format_size(amount) if self.kind == "size" else f"{amount:.15g}"
 
     def as_json(self) -> dict[str, str]:

@@ -194,7 +194,11 @@ TRIGGERS: Final = (*INTERVAL_UNITS, "daily", "cron")
 _OTHER_NAMES: Final = {"interval": "minutes", "period": "minutes", "at": "daily", "time": "daily",
                        "crontab": "cron", "schedule": "cron", "tz": "timezone",
                        "disabled": "enabled", "threshold": "promote_threshold",
-                       "max_lines": "short_term_max_lines"}  # fmt: skip
+                       "max_lines": "short_term_max_lines", "max_age": "older_than",
+                       "min_importance": "importance_below", "max_size": "archive_max",
+                       "url": "endpoint", "base_url": "endpoint", "api_key": "key_env",
+                       "key": "key_env", "ttl_days": "ttl", "grace": "restore_grace",
+                       }  # fmt: skip
 
 
 def key_at(file: str, level: str, name: str) -> Key:

@@ -14,7 +14,7 @@ from skymem.config.key import (
     TRASH,
     Key,
 )
-from skymem.config.units import format_duration
+from skymem.config.units import format_duration, format_percentage
 from skymem.model.rules import (
     BudgetRules,
     CompressRules,
@@ -47,7 +47,7 @@ def _age(level: str, name: str, default: float | None, meaning: str, row: str) -
 
 
 def _share(level: str, name: str, default: float, meaning: str, row: str) -> Key:
-    shown = f"{default * 100:g}%"
+    shown = format_percentage(default)
     return Key(RULES_FILE, level, name, "percentage", shown, meaning, f"{name}: {shown}", row, 0, 1)
 
 
@@ -99,7 +99,7 @@ LIFE_KEYS: Final = (
     ),
     Key(
         RULES_FILE, SUMMARIZER, "key_env", "word", "none",
-        "Environment variable that holds the key; the key itself never stands in a file.",
+        "Environment variable, in capitals, that holds the key; the key itself stands in no file.",
         "key_env: OPENAI_API_KEY", "X7",
     ),
     Key(
@@ -195,7 +195,7 @@ LIFE_KEYS: Final = (
     ),
     Key(
         RULES_FILE, KIND, "ttl", "duration", "as the kind is",
-        "How long a memory of the kind is good for, when `note write` is not told.",
+        "How long `note write` makes a memory of the kind good for; `none` is for good.",
         "ttl: 30d", "N2", 1, _LONGEST,
     ),
     _may("promote", "promote"),

@@ -44,9 +44,15 @@ def parse_percentage(text: str) -> float:
     if _NUMBER.fullmatch(number) is None:
         raise ValueError('is not a percentage (such as "10%")')
     if not text.endswith("%"):
-        meant = float(number) * 100 if float(number) <= 1 else float(number)
+        amount = float(number)
+        meant = amount if amount >= 1 else amount * 100  # 0.1 is a share, 1 is one percent
         raise ValueError(f'has no unit (try "{meant:g}%")')
-    return float(number) / 100
+    return float(f"{number}e-2")  # exact, where a division would round twice
+
+
+def format_percentage(share: float) -> str:
+    """Write a share as `parse_percentage` reads it."""
+    return f"{share * 100:.12g}%"
 
 
 def format_duration(seconds: float) -> str:

@@ -1,14 +1,27 @@
 """The sections about a memory's life: read whole, each fault with its line and its remedy."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skymem.config.effective import effective_rules
-from skymem.config.rules_file import read_rules
+from skymem.config.key import SUMMARIZER
+from skymem.config.life_sections import section_values
+from skymem.config.rules_file import examine_rules, read_rules
 from skymem.errors import ConfigurationError
-from skymem.model.rules import RetentionRules
+from skymem.model.rules import (
+    BudgetRules,
+    CompressRules,
+    MergeRules,
+    PruneRules,
+    RetentionRules,
+    SummarizerRules,
+    TrashRules,
+)
 
 WHOLE = """
 compress:
@@ -76,7 +89,10 @@ def test_config_show_tells_each_with_its_line(tmp_path: Path) -> None:
     assert shown["budget"]["per_30_days"] == {
         "value": "12.5%", "source": "retention_rules.yaml:18",
     }  # fmt: skip
-    assert shown["compress.summarizer"]["model"]["value"] == "llama3.2"
+    assert shown["compress"]["summarizer"]["model"] == {
+        "value": "llama3.2", "source": "retention_rules.yaml:7",
+    }  # fmt: skip
+    assert shown["prune"]["archive_max"]["value"] == "2GiB"
     assert shown["kinds"]["crumb"]["compress"]["source"] == "retention_rules.yaml:22"
     assert shown["kinds"]["fact"]["importance"] == {"value": 0.5, "source": "default"}
 
@@ -86,20 +102,35 @@ def test_config_show_tells_each_with_its_line(tmp_path: Path) -> None:
     [
         ("prune: {older_than: 365d}", "1:9: older_than alone prunes nothing: it needs importance"),
         ("prune: {importance_below: 0.3}", "importance_below alone prunes nothing"),
-        ("prune: {max_age: 1d}", 'unknown key "max_age"'),
+        ("prune: {older_than: none, importance_below: 0.3}", "alone prunes nothing"),
+        ("prune: {max_age: 1d}", 'unknown key "max_age" (did you mean "older_than"?)'),
+        ("prune: {superseded_after: none}", "is not a number with a unit"),
+        ("prune: {archive_max: 1}", 'has no unit (try "1B"'),
         ("prune: {older_than: 1}", 'has no unit (try "1s"'),
         ("prune:", "prune has no value"),
         ("budget: {per_run: 0.1}", 'per_run: "0.1" has no unit (try "10%")'),
         ("budget: {per_run: 10}", 'has no unit (try "10%")'),
+        ("budget: {per_run: 1}", 'has no unit (try "1%")'),
         ("budget: {per_run: 200%}", "not in 0% to 100%"),
         ("budget: {per_run: ten%}", "is not a percentage"),
         ("merge: {batch: 1}", "batch: 1 is not in 2 to 50"),
         ("compress: {likeness: 0.1}", "likeness: 0.1 is not in 0.5 to 1"),
         ("compress: {summarizer: {model: m}}", "summarizer has no endpoint"),
         ('compress: {summarizer: {endpoint: "ftp://x", model: m}}', "is no http or https URL"),
-        ("kinds: {fact: 3}", 'kind "fact" says nothing'),
-        ("kinds: {fact: {importance: 2}}", "importance: 2 is not in 0 to 1"),
-        ("kinds: {fact: {stability: firm}}", "is not one of volatile, stable, permanent"),
+        ('compress: {summarizer: {endpoint: "http://[", model: m}}', "is no http or https URL"),
+        ('compress: {summarizer: {endpoint: "http://h:99999", model: m}}', "is no http or https"),
+        ('compress: {summarizer: {endpoint: "http://a b/v1", model: m}}', "is no http or https"),
+        (
+            'compress: {summarizer: {endpoint: "http://h/v1/chat/completions", model: m}}',
+            'endpoint: try "http://h/v1", without the end',
+        ),
+        ('compress: {summarizer: {endpoint: "http://h/v1", model: ""}}', "model is empty"),
+        ('compress: {summarizer: {endpoint: "http://h/v1"}}', "summarizer has no model"),
+        ("compress: {summarizer: true}", "summarizer must be a mapping"),
+        (
+            'compress: {summarizer: {endpoint: "http://h", model: m, api_key: K}}',
+            'did you mean "key_env"?',
+        ),
         ("importance: 0.9", "it goes under kinds: NAME: in retention_rules.yaml"),
         ("batch: 3", "it goes under merge: in retention_rules.yaml"),
         ("trash: {keep: 0d}", "keep: 0d is not in 1s to"),
@@ -112,3 +143,94 @@ def test_each_fault_is_named_with_its_place_and_remedy(
         read(tmp_path, text + "\n")
     assert complaint in str(caught.value)
     assert str(caught.value).startswith("retention_rules.yaml:1:")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "key_env: sk-S3CRET",
+        "key_env: gskS3CRET",
+        'key_env: "S3CRET S3CRET"',
+        'endpoint: "https://me:S3CRET@example.com/v1"',
+        'endpoint: "https://example.com/v1?key=S3CRET"',
+    ],
+)
+def test_a_key_that_was_put_into_the_file_is_refused_without_being_shown(
+    tmp_path: Path, setting: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"key_env") as caught:
+        read(tmp_path, f"compress:\n  summarizer:\n    {setting}\n    model: m\n")
+    assert "S3CRET" not in str(caught.value)
+
+
+def test_every_fault_of_every_section_is_told_at_once(tmp_path: Path) -> None:
+    text = (
+        "compress:\n  older_than: 48\n  summarizer:\n    deadline: 1\n"
+        "merge: []\nprune:\n  importance_below: 0.3\nbudget:\n  per_run: 1\n"
+        "trash:\n  kep: 3d\nkinds:\n  fact:\n    promote: yes\n"
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, text)
+    lines = [int(line.split(":")[1]) for line in str(caught.value).splitlines()]
+    assert lines == [2, 3, 3, 4, 5, 7, 9, 11, 14]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prune: {older_than: none, importance_below: none}",
+        "prune: {archive_older_than: none, archive_max: none}",
+        "compress: {summarizer: none}",
+        "compress: {}\nmerge: {}\nprune: {}\ntrash: {}\nbudget: {}\nkinds: {}",
+    ],
+)
+def test_what_is_written_as_none_is_as_if_left_out(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, text) == RetentionRules()
+
+
+AGES = st.integers(1, 10_000_000).map(float)
+SHARES = st.integers(0, 10_000).map(lambda hundredths: hundredths / 10_000)
+JUDGED = st.one_of(st.just((None, None)), st.tuples(AGES, SHARES))
+PRUNES = st.builds(
+    lambda judged, *rest: PruneRules(judged[0], judged[1], *rest),
+    JUDGED, AGES, st.none() | AGES, st.none() | st.integers(1024, 2**50),
+)  # fmt: skip
+SUMMARIZERS = st.builds(
+    SummarizerRules,
+    st.sampled_from(["http://127.0.0.1:8080/v1", "https://[::1]/v1", "https://example.org"]),
+    st.sampled_from(["llama3.2", "true", "3", "none", "a: b"]),
+    st.sampled_from([None, "OPENAI_API_KEY", "_K1"]),
+    st.integers(1, 3600).map(float),
+    st.integers(1, 10**7),
+)
+COMPRESSES = st.builds(
+    CompressRules, AGES, SHARES.filter(lambda share: share >= 0.5), st.integers(1, 100_000),
+    st.none() | SUMMARIZERS,
+)  # fmt: skip
+RULES = st.builds(
+    RetentionRules,
+    compress=COMPRESSES,
+    merge=st.builds(MergeRules, AGES, st.integers(2, 50)),
+    prune=PRUNES,
+    trash=st.builds(TrashRules, AGES),
+    budget=st.builds(BudgetRules, SHARES, SHARES, st.integers(0, 10**6)),
+)
+
+
+@given(RULES)
+def test_what_config_show_says_can_be_written_and_means_the_same(
+    tmp_path_factory: pytest.TempPathFactory, rules: RetentionRules
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "shown_rules.yaml"
+    path.write_text(as_yaml(section_values(rules)))
+    reading = examine_rules(path)
+    assert [str(problem) for problem in reading.complaints.found] == []
+    assert reading.rules == rules
+
+
+def as_yaml(sections: dict[str, Any]) -> str:
+    """The sections as a file, the summariser inside of compress."""
+    summarizer = sections.pop(SUMMARIZER, None)
+    if summarizer is not None:
+        sections["compress"]["summarizer"] = summarizer
+    return json.dumps(sections)

@@ -1,5 +1,7 @@
 """`retention_rules.yaml` says what it means, or every line that does not is named at once."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skymem.config.engine_section import engine_values
+from skymem.config.life_sections import section_values
 from skymem.config.rules_file import examine_rules, read_rules
 from skymem.errors import ConfigurationError
-from skymem.model.rules import AgentRules, EngineRules, RetentionRules
+from skymem.model.kinds import KINDS
+from skymem.model.rules import AgentRules, EngineRules, RetentionRules, SummarizerRules
 
 SHIPPED = Path(__file__).parents[2] / "retention_rules.yaml"
 
@@ -48,6 +52,21 @@ def test_the_shipped_file_shows_every_key_in_working_order(path: Path) -> None:
     assert rules.for_agent("hobbs") == AgentRules(0.60, 100)
     assert (rules.access, rules.line_bytes_max, rules.torn_after_seconds) == ("private", 2**20, 300)
     assert rules.engine == EngineRules()
+
+
+def test_all_that_the_shipped_file_shows_may_be_in_force_at_once(path: Path) -> None:
+    text = re.sub(r"(?m)^# ( *[a-z0-9_]+:( .*)?)$", r"\1", SHIPPED.read_text())
+    rules, usual = rules_of(path, text), RetentionRules()
+    assert rules.compress.summarizer == SummarizerRules(
+        "http://127.0.0.1:11434/v1", "llama3.2", "OPENAI_API_KEY"
+    )
+    assert replace(rules.compress, summarizer=None) == usual.compress
+    assert rules.prune.superseded_after_seconds == usual.prune.superseded_after_seconds
+    assert None not in (rules.prune.older_than_seconds, rules.prune.archive_bytes_max)
+    assert (rules.merge, rules.trash, rules.budget) == (usual.merge, usual.trash, usual.budget)
+    assert (rules.restore_grace_seconds, rules.recall_log) == (30 * 86_400, True)
+    assert {name: rules.kinds[name] for name in rules.kinds if name != "recipe"} == dict(KINDS)
+    assert (rules.kinds["recipe"].ttl_days, rules.kinds["recipe"].merge) == (365, True)
 
 
 def test_every_key_is_read_into_its_value(path: Path) -> None:
@@ -283,8 +302,31 @@ def test_a_missing_file_says_how_to_make_one(path: Path) -> None:
         read_rules(path)
 
 
-KEYS = ("promote_threshold", "short_term_max_lines", "agents", "access", "line_max", "sky", "x")
-VALUES = ("", "0.5", "1", "-1", "5m", "1MiB", "true", "[1]", "{promote_threshold: 0.5}", "*a", "'x")
+KEYS = (
+    "promote_threshold",
+    "agents",
+    "line_max",
+    "sky",
+    "x",
+    *section_values(RetentionRules()),
+    "kinds",
+)
+VALUES = (
+    "",
+    "0.5",
+    "1",
+    "-1",
+    "5m",
+    "1MiB",
+    "true",
+    "[1]",
+    "{promote_threshold: 0.5}",
+    "{older_than: 1d}",
+    "{per_run: 5%}",
+    "{a: {ttl: 1d}}",
+    "*a",
+    "'x",
+)
 LINES = st.tuples(st.sampled_from(KEYS), st.sampled_from(VALUES)).map(": ".join)
 
 

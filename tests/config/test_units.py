@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skymem.config.units import format_duration, format_size, parse_duration, parse_size
+from skymem.config.units import (
+    format_duration,
+    format_percentage,
+    format_size,
+    parse_duration,
+    parse_percentage,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +59,38 @@ def test_a_duration_that_cannot_be_read_says_what_to_write(text: str, message: s
 def test_a_size_that_cannot_be_read_says_what_to_write(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("10%", 0.1), ("10 %", 0.1), ("0%", 0), ("12.5%", 0.125), ("100%", 1)]
+)
+def test_a_percentage_is_read_as_a_share(text: str, share: float) -> None:
+    assert parse_percentage(text) == share
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0.1", r'has no unit \(try "10%"\)'),
+        ("10", 'try "10%"'),
+        ("1", 'try "1%"'),
+        ("0", 'try "0%"'),
+        ("%", "is not a percentage"),
+        ("-1%", "is not a percentage"),
+        ("1e1%", "is not a percentage"),
+        ("10%%", "is not a percentage"),
+        ("10 percent", "is not a percentage"),
+    ],
+)
+def test_a_percentage_that_cannot_be_read_says_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_percentage(text)
+
+
+@given(st.integers(0, 10**6))
+def test_a_share_survives_being_written_and_read(millionths: int) -> None:
+    share = parse_percentage(f"{millionths / 10**4:.4f}%")
+    assert parse_percentage(format_percentage(share)) == share
 
 
 @given(st.integers(0, 10**9))
