@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
     from skymem.model.schedule import Schedule
 
 FIRST_LINES: Final = 20
-TIERS: Final = ("short", "long", "archive")
+TIERS: Final = ("short", "long", "archive", "trash")
 
 
 def status_overview(home: Home) -> dict[str, Any]:

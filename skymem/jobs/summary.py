@@ -10,6 +10,9 @@ _DONE: Final = (
     ),
     ("merged", "{merged} {would}merged into {batches}"),
     ("trashed", "{trashed} {would}moved to trash"),
+    ("forgotten", "{forgotten} {would}forgotten"),
+    ("corrected", "{corrected} {would}corrected"),
+    ("restored", "{restored} {would}brought back"),
     ("compacted", "{compacted} {would}gone for good"),
     ("archived", "{archived} {would}archived"),
     ("embedded", "{embedded:,} embedded, {pending:,} pending"),
@@ -27,6 +30,8 @@ _WHERE_ANY: Final = (
 def summary(detail: dict[str, Any]) -> str:
     """Say what a run did, in one line."""
     words = {**detail, "would": "would be " if detail.get("dry_run") else ""}
+    if isinstance(detail.get("restored"), list):
+        words["restored"] = len(detail["restored"])
     parts = [said.format_map(words) for key, said in _DONE if detail.get(key) is not None]
     parts += [said.format_map(words) for key, said in _WHERE_ANY if detail.get(key)]
     why = f" ({detail['why']})" if "why" in detail else ""
