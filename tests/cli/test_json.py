@@ -153,6 +153,7 @@ def test_status_counts_the_tiers_and_says_why_this_home(shell: Shell) -> None:
         "short": 1,
         "long": 1,
         "archive": 0,
+        "trash": 0,
     }
     assert found["home"] == {"path": str(shell.home), "why": "--home"}
     assert (found["health"], found["engine"]["rag_pending"]) == ("healthy", 1)
