@@ -1,0 +1,87 @@
+"""A job after which a watched memory is not found any more is undone, whatever its plan said."""
+
+from typing import Any
+
+import pytest
+
+from skymem import app, upkeep
+from skymem.canaries import recall_and_note
+from skymem.jobs import prune
+from skymem.model.plan import Damage, Decision, Plan, Reason
+from skymem.policy.prune import PruneView
+from skymem.recall.request import ask
+from skymem.stores.recall_log import IDS_MAX, most_recalled, note_recalled
+from tests.conftest import Desk, line
+
+
+@pytest.fixture
+def home(desk: Desk) -> app.Home:
+    app.init_home(desk.paths.root)
+    return app.open_home(str(desk.paths.root))
+
+
+@pytest.fixture
+def blind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy with a fault: it removes everything from short-term, pinned or not."""
+
+    def plan(view: PruneView, agent: str, *_rules: Any, **_times: Any) -> Plan:
+        found = Plan("prune", agent)
+        for entry in view.short:
+            if not isinstance(entry, Damage):
+                found.lines += 1
+                place = (entry.line, entry.start, entry.end)
+                found.decisions.append(Decision("trash", entry.id, *place, Reason("expired")))
+        return found
+
+    monkeypatch.setattr(prune, "plan_prune", plan)
+
+
+@pytest.mark.parametrize("why", ["pinned", "recalled often"])
+@pytest.mark.usefixtures("blind")
+def test_a_run_that_loses_a_canary_is_undone_and_says_which(
+    desk: Desk, home: app.Home, why: str
+) -> None:
+    desk.echo(line("The vault code is blue", 0.2, id="code"), line("a word", 0.2, id="other"))
+    before = desk.short_term.read_bytes()
+    if why == "pinned":
+        upkeep.pin_memory(home, "sky", "code")
+    else:
+        for _ in range(2):
+            recall_and_note(home, "sky", ask("vault code", 1, "deterministic"))
+    detail, (outcome,) = home.run_job("prune")
+
+    assert (detail["ok"], outcome.exit_code) == (False, 20)
+    assert "1 canary memories are not recalled any more: code" in detail["error"]
+    assert "the run was undone" in detail["error"]
+    assert desk.short_term.read_bytes() == before
+    ops = [(e["op"], e.get("job")) for e in desk.ledger() if e["op"] == "begin"]
+    assert ops == [("begin", "prune"), ("begin", "undo")]
+
+
+@pytest.mark.usefixtures("blind")
+def test_without_canaries_the_same_fault_goes_unseen(desk: Desk, home: app.Home) -> None:
+    desk.echo(line("The vault code is blue", 0.2))
+    assert home.run_job("prune")[0]["pruned"] == 1
+
+
+def test_what_expires_is_no_loss(desk: Desk, home: app.Home) -> None:
+    desk.echo(line("for a day", 0.2, ts=5_000_000_000.0 / 3, ttl_days=1, id="a"))
+    for _ in range(3):
+        note_recalled(home.paths, home.files, "sky", ["a"])
+    assert home.run_job("prune")[0]["pruned"] == 1
+
+
+def test_the_log_of_recalls_is_bounded_and_can_be_switched_off(desk: Desk, home: app.Home) -> None:
+    desk.echo(line("The vault code is blue", 0.2, id="code"))
+    note_recalled(home.paths, home.files, "sky", ["often"])
+    note_recalled(home.paths, home.files, "sky", ["often"])
+    note_recalled(home.paths, home.files, "sky", (f"n{n}" for n in range(IDS_MAX + 50)))
+    assert most_recalled(home.paths, "sky") == {"often"}
+    text = home.paths.recalled("sky").read_text()
+    assert text.count("n1") < IDS_MAX
+    assert home.paths.recalled("sky").stat().st_mode & 0o777 == 0o600
+
+    (desk.paths.root / "retention_rules.yaml").write_text("recall_log: false\n")
+    off = app.open_home(str(desk.paths.root))
+    recall_and_note(off, "sky", ask("vault code", 1, "deterministic"))
+    assert home.paths.recalled("sky").read_text() == text
