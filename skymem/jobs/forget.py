@@ -12,7 +12,7 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Decision, Plan, Reason, Stored
-from skymem.policy.promote import quarantine
+from skymem.policy.promote import quarantine, repeat
 from skymem.stores.catalog import tier_files
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
@@ -47,7 +47,10 @@ def plan(sight: Sight, wanted: Wanted) -> Plan:
             found.decisions.append(quarantine(entry))
             continue
         found.lines += 1
-        if entry.elsewhere or not wanted.fits(entry.id, entry.memory):
+        if entry.elsewhere:  # or a forget that was killed would leave it in both places
+            found.decisions.append(repeat(entry, entry.elsewhere))
+            continue
+        if not wanted.fits(entry.id, entry.memory):
             continue
         if entry.pinned:
             found.kept["pinned"] = found.kept.get("pinned", 0) + 1

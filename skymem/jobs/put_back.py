@@ -121,7 +121,12 @@ def into_short(
         if inputs is None or reading.fd is None:
             shelf.append([one.line for one in lines])
             return
-        edits = _edits([(entry.id, entry.end) for entry in there], lines, reading.consumed)
+        ends = {entry.id: entry.end for entry in there}
+        # A killed undo may have brought them already.
+        absent = [one for one in lines if one.id not in ends]
+        if not absent:
+            return
+        edits = _edits([(entry.id, entry.end) for entry in there], absent, reading.consumed)
         shelf.swap.edit(reading.fd, inputs, edits, run, work.now())
     finally:
         reading.close()

@@ -13,6 +13,7 @@ from skymem.model.identity import digest
 from skymem.model.plan import Damage, Entry
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
+from skymem.stores import home_key
 from skymem.stores.catalog import Catalog, tier_files
 from skymem.stores.edits import Edit
 from skymem.stores.files import disk_errors
@@ -33,6 +34,7 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     _tidy(shelf, shelf.paths.trash)
     if shelf.paths.name == DEFAULT_AGENT:  # its jobs adopt the flat file, and nobody else's
         _tidy(shelf, work.paths.memory)
+    home_key.tidy(work.paths, shelf.files)
     shelf.drains.recover()
     ledger = work.ledger()
     ledger.secure()

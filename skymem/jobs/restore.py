@@ -8,6 +8,7 @@ from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready, settle
 from skymem.jobs.put_back import Return
 from skymem.jobs.workplace import Workplace
+from skymem.stores.catalog import Catalog
 from skymem.stores.ledger import in_batches
 from skymem.stores.shelf import Shelf
 from skymem.stores.trash import Held
@@ -30,24 +31,42 @@ def restore(
     """
     started = work.now()
     with work.catalog() as catalog:
+        wanted = _find(work.shelf(agent), names)  # before a restore that was killed is finished
         if dry_run:
-            held = _find(work.shelf(agent), names)
-            return _detail(agent, held, started, started, dry_run=True)
+            return _detail(agent, wanted, started, started, dry_run=True)
+        run = run_id("restore", work.now())
         with ready(work, catalog, agent, "restore") as (shelf, _):
-            held = _find(shelf, names)
-            run = run_id("restore", work.now())
-            back = Return(work, shelf, catalog)
-            for one in held:
-                back.add_held(one)
-            begin = {"op": "begin", "agent": agent, "run": run, "job": "restore", "short": []}
-            end = {"op": "end", "agent": agent, "run": run, "job": "restore"}
-            decided = [["restore", one.id, *one.reason[:3], one.run, one.file, -1] for one in held]
-            batches = in_batches("decided", decided, op="decide", agent=agent, run=run)
-            work.ledger().append([begin, *batches], work.now())
-            back.carry_out(run)
-            work.ledger().append([end], work.now())
+            lying = shelf.trash.find({one.id for one in wanted})
+            _check_back(shelf, catalog, {one.id for one in wanted} - lying.keys())
+            held = [lying[one.id] for one in wanted if one.id in lying]
+            if held:
+                _bring_back(work, shelf, catalog, run, held)
         settle(work, shelf, {run})
-    return {**_detail(agent, held, started, work.now()), "runs": [run]}
+    runs = [run] if held else []
+    return {**_detail(agent, wanted, started, work.now()), "runs": runs}
+
+
+def _check_back(shelf: Shelf, catalog: Catalog, names: Collection[str]) -> None:
+    """Check that what lies in trash no more has come back, and is not gone for good."""
+    for name in sorted(names):
+        if not shelf.find(name, catalog):
+            raise UnknownMemoryError(f"{name} is not in trash (agent {shelf.paths.name})")
+
+
+def _bring_back(
+    work: Workplace, shelf: Shelf, catalog: Catalog, run: str, held: Collection[Held]
+) -> None:
+    agent = shelf.paths.name
+    back = Return(work, shelf, catalog)
+    for one in held:
+        back.add_held(one)
+    begin = {"op": "begin", "agent": agent, "run": run, "job": "restore", "short": []}
+    end = {"op": "end", "agent": agent, "run": run, "job": "restore"}
+    decided = [["restore", one.id, *one.reason[:3], one.run, one.file, -1] for one in held]
+    batches = in_batches("decided", decided, op="decide", agent=agent, run=run)
+    work.ledger().append([begin, *batches], work.now())
+    back.carry_out(run)
+    work.ledger().append([end], work.now())
 
 
 def _find(shelf: Shelf, names: Collection[str]) -> list[Held]:
