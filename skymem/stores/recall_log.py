@@ -35,6 +35,9 @@ def note_recalled(paths: HomePaths, files: Files, agent: str, ids: Iterable[str]
         del counts[min(counts, key=lambda name: counts[name])]
     with contextlib.suppress(SkymemError, OSError):
         files.make_directory(path.parent)
+        for leftover in path.parent.glob(f".{path.name}.*.new"):
+            if not os.path.exists(f"/proc/{leftover.name.split('.')[-2]}"):
+                leftover.unlink()  # its process was killed between writing and renaming it
         temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
         with open(temporary, "w", opener=_private) as stream:
             json.dump({"recalled": counts}, stream)

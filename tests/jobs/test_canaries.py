@@ -85,3 +85,19 @@ def test_the_log_of_recalls_is_bounded_and_can_be_switched_off(desk: Desk, home:
     off = app.open_home(str(desk.paths.root))
     recall_and_note(off, "sky", ask("vault code", 1, "deterministic"))
     assert home.paths.recalled("sky").read_text() == text
+
+
+def test_what_a_kill_leaves_of_the_log_goes_with_the_next_recall(
+    desk: Desk, home: app.Home
+) -> None:
+    path = home.paths.recalled("sky")
+    note_recalled(home.paths, home.files, "sky", ["a"])
+    left = path.with_name(f".{path.name}.{2**22 + 1}.new")  # beyond what the kernel gives out
+    at_work = path.with_name(f".{path.name}.1.new")
+    for each in (left, at_work):
+        each.write_text("{")
+    note_recalled(home.paths, home.files, "sky", ["a"])
+
+    assert not left.exists()
+    assert at_work.exists()
+    assert most_recalled(home.paths, "sky") == {"a"}
