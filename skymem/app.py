@@ -91,6 +91,8 @@ class Home:
     tell: Callable[[str], None] = lambda _text: None
     """Told how far a long job is that counts other things than bytes."""
 
+    program: str = "python"
+    """What acts: `cli`, `daemon`, or a program that imports us."""
     _ready: dict[str, Shelf] = field(default_factory=dict)
     _engine: "Engine | None" = None
 
@@ -108,6 +110,7 @@ class Home:
             self.engine if engine_allowed() else None,
             os.environ,
             clocks,
+            f"{self.program}:{os.geteuid()}",
         )
 
     def engine(self) -> "Engine":

@@ -135,6 +135,7 @@ def _spoken(entry: Mapping[str, Any]) -> str:
         str(entry["op"]),
         str(entry.get("run", "")),
         ", ".join(_details(entry)),
+        f"by {entry['by']}" if "by" in entry else "",
     ]
     return "  ".join(word for word in words if word)
 

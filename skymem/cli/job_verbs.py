@@ -134,6 +134,8 @@ def trigger(
 
     spoken = globals_of(context)
     home = spoken.open()
+    if scheduled:
+        spoken.program = "daemon"
     if not (scheduled or dry_run or plan or spoken.agent):
         stop_flag.listen()
         tell = render.complain if sys.stderr.isatty() else lambda _text: None

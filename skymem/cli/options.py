@@ -19,6 +19,8 @@ class Globals:
     home: str | None = None
     agent: str | None = None
     log_level: str = "info"
+    program: str = "cli"
+    """What acts: this command by itself, or as a run of the daemon's."""
 
     def bound_agent(self) -> str:
         """The agent of a verb about one: `--agent`, else `$SKYMEM_AGENT`, else `sky`."""
@@ -31,7 +33,10 @@ class Globals:
         """Open the home, as its owner."""
         from skymem.app import open_home
 
-        return open_home(self.home, stop=stop_flag.asked, become_owner=True, appending=appending)
+        stop = stop_flag.asked
+        home = open_home(self.home, stop=stop, become_owner=True, appending=appending)
+        home.program = self.program
+        return home
 
 
 class StopFlag:

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from typing import Final
 
+from skymem.jobs.grouping import Grouping
 from skymem.jobs.move import Carrying
 from skymem.jobs.rotate import archived, new_archive
 from skymem.jobs.sight import Sight
-from skymem.jobs.summarizer import open_summarizer
+from skymem.jobs.summarizer import Summarizer, open_summarizer
+from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Plan
 from skymem.policy.compress import plan_compress
 from skymem.policy.living import Living
+from skymem.policy.summary import Summarize, extractive
 from skymem.stores.lifecycle import RECORD, Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.standings import Standings
@@ -20,23 +23,47 @@ RECORD_TYPES: Final = ("profile", "project")
 
 def plan(sight: Sight) -> Plan:
     """Read short-term and the records there are, and decide; changes nothing."""
+    summarizer = _summarizer(sight.work)
+    found = _plan(sight, summarizer.summarize)
+    for reason in summarizer.degraded:
+        sight.work.degrade(reason)
+    return found
+
+
+def foresee(sight: Sight) -> None:
+    """Have the engine compare what is about to be decided; no summariser is asked."""
+    _plan(sight, extractive)
+
+
+def _plan(sight: Sight, summarize: Summarize) -> Plan:
     work = sight.work
     rules = work.rules
     standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
     active = dict(active_records(sight, standings))
-    summarizer = open_summarizer(rules.compress.summarizer, work.environment)
-    found = plan_compress(
+    grouping = _grouping(work)
+    grouping.begin(sight.agent)
+    return plan_compress(
         sight.reading.entries(),
         sight.agent,
         rules,
         now_us=sight.now_us,
         records=Living.of(active.items()),
         lapsed=lapsed(sight, standings, active),
-        summarize=summarizer.summarize,
+        summarize=summarize,
+        likeness=grouping.pairs,
     )
-    for reason in summarizer.degraded:
-        work.degrade(reason)
-    return found
+
+
+def _summarizer(work: Workplace) -> Summarizer:
+    if work.summarizer is None:
+        work.summarizer = open_summarizer(work.rules.compress.summarizer, work.environment)
+    return work.summarizer
+
+
+def _grouping(work: Workplace) -> Grouping:
+    if work.grouping is None:
+        work.grouping = Grouping(work.engine, work.rules.compress.likeness, work.degrade)
+    return work.grouping
 
 
 def apply(carrying: Carrying) -> str:

@@ -150,7 +150,7 @@ class ChatSummarizer:
         if self._ends is None:
             self._ends = self._now() + self._rules.deadline_seconds
         left = self._ends - self._now()
-        late = _FailedError(f"no answer within {self._rules.deadline_seconds:g} s")
+        late = self._late()
         if left <= 0:
             raise late
         found: list[_Answer | _FailedError] = []
@@ -164,6 +164,9 @@ class ChatSummarizer:
         if isinstance(found[0], _FailedError):
             raise found[0]
         return found[0]
+
+    def _late(self) -> _FailedError:
+        return _FailedError(f"no answer within {self._rules.deadline_seconds:g} s")
 
     def _send(self, request: Mapping[str, Any], left: float) -> _Answer | _FailedError:
         """Send a request, in its own thread."""
@@ -181,7 +184,7 @@ class ChatSummarizer:
                     if len(body) > ANSWER_BYTES_MAX:
                         return _FailedError("the answer is too long")
                     if self._now() > ends:
-                        break  # the caller has gone
+                        return self._late()  # and half an answer is none
                 return _Answer(response.status_code, bytes(body))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
             return _FailedError(type(error).__name__)

@@ -4,13 +4,13 @@ A rehearsal reads what the run itself would have in hand: short-term, and what d
 file still hold for it (promise 3).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skymem.errors import StalePlanError
+from skymem.errors import InterruptedRunError, SkymemError, StalePlanError
 from skymem.jobs.detail import Outcome
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import JOBS, Job, Table
@@ -55,10 +55,7 @@ def _plan_steps(
 ) -> list[Plan]:
     gone: frozenset[int] = frozenset()
     plans: list[Plan] = []
-    waiting = shelf.drains.tails()
-    flat = work.paths.flat_short_term
-    if shelf.paths.name == DEFAULT_AGENT and flat.exists():
-        waiting.append((flat, 0))
+    waiting = _waiting(work, shelf)
     for name, job in jobs.items():
         with _opened(work, shelf, catalog, name) as reading:
             reading.pass_over = gone
@@ -68,6 +65,46 @@ def _plan_steps(
         plans.append(plan)
         gone |= {decision.start for decision in plan.decisions if not decision.file}
     return plans
+
+
+def foresee(work: Workplace, catalog: Catalog, agent: str, jobs: Mapping[str, Job]) -> None:
+    """Let jobs ask the engine about what they will find, while no lock is held (design §4).
+
+    Whatever is wrong with the files is left to the run itself, which may mend it.
+
+    Raises:
+        InterruptedRunError: a signal came while waiting.
+    """
+    if work.engine is None:
+        return
+    shelf = work.shelf(agent)
+    for name, job in jobs.items():
+        if job.foresee is None:
+            continue
+        looking = partial(_look_ahead, work, shelf, catalog, name, job.foresee)
+        try:
+            work.ask(catalog, shelf, looking)
+        except InterruptedRunError:
+            raise
+        except SkymemError:
+            continue
+
+
+def _look_ahead(
+    work: Workplace, shelf: Shelf, catalog: Catalog, name: str, look: Callable[[Sight], None]
+) -> None:
+    with _opened(work, shelf, catalog, name) as reading:
+        reading.waiting = _waiting(work, shelf)
+        look(Sight(work, shelf, catalog, reading))
+
+
+def _waiting(work: Workplace, shelf: Shelf) -> list[tuple[Path, int]]:
+    """What drains and the flat file still hold for short-term, each from where."""
+    waiting = shelf.drains.tails()
+    flat = work.paths.flat_short_term
+    if shelf.paths.name == DEFAULT_AGENT and flat.exists():
+        waiting.append((flat, 0))
+    return waiting
 
 
 def _opened(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> "closing[Reading]":

@@ -22,6 +22,7 @@ from skymem.jobs.prepare import ready, recovered, settle
 from skymem.jobs.rehearse import (
     check_fit,
     difference,
+    foresee,
     open_reading,
     rehearse,
     same_decisions,
@@ -140,6 +141,8 @@ def _perform(
     table: Table,
     plans: Plans | None,
 ) -> None:
+    if plans is None:  # saved ones were held against the files before, without a lock
+        foresee(work, catalog, agent, {outcome.job: table[outcome.job] for outcome in outcomes})
     with ready(work, catalog, agent, outcomes[0].job) as (shelf, finished):
         outcomes[0].recovered = finished
         for outcome in outcomes:

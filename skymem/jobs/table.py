@@ -24,6 +24,9 @@ class Job:
     apply: Callable[[Carrying], str]
     """Carries a plan out and returns the run's name."""
 
+    foresee: Callable[[Sight], None] | None = None
+    """Asks, before the job lock is taken, for what must not be waited for under it."""
+
 
 Table: TypeAlias = Mapping[str, Job]
 
@@ -31,7 +34,7 @@ JOBS: Final[Table] = MappingProxyType(
     {
         "promote": Job(promote.plan, promote.apply),
         "rotate": Job(rotate.plan, rotate.apply),
-        "compress": Job(compress.plan, compress.apply),
+        "compress": Job(compress.plan, compress.apply, compress.foresee),
         "merge": Job(merge.plan, merge.apply),
         "prune": Job(prune.plan, prune.apply),
     }

@@ -27,6 +27,8 @@ from skymem.stores.shelf import Shelf
 if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine
     from skymem.jobs.canary import Canaries
+    from skymem.jobs.grouping import Grouping
+    from skymem.jobs.summarizer import Summarizer
 
 JOB_LOCK_SECONDS = 30.0
 DEFAULT_AGENT = "sky"
@@ -62,6 +64,9 @@ class Workplace:
     clock_seen: Callable[[], Seen] | None = None
     """The clocks, to be held against the last time; None where a test has its own time."""
 
+    actor: str = ""
+    """Who acts, for the ledger: the program and the user's number, as in `cli:1000`."""
+
     accept_clock: bool = False
     """Whether a person says that the clock is right, however it moved."""
 
@@ -70,6 +75,12 @@ class Workplace:
 
     canaries: "Canaries | None" = None
     """Who looks whether memories are still recalled after a job; None where nobody does."""
+
+    summarizer: "Summarizer | None" = None
+    """Opened by the first plan that needs it: its deadline and its budget are for one run."""
+
+    grouping: "Grouping | None" = None
+    """Likewise; what it was told before a lock was taken is looked up under the lock."""
 
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
@@ -94,7 +105,7 @@ class Workplace:
 
     def ledger(self) -> Ledger:
         """The home's ledger."""
-        return Ledger(self.paths, self.files, self.stop)
+        return Ledger(self.paths, self.files, self.stop, self.actor)
 
     def home_key(self) -> HomeKey:
         """The home's key, made at the first call.

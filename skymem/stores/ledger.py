@@ -7,6 +7,7 @@ A file that has grown past `SEGMENT_BYTES` is closed, and the chain goes on in t
 Ids, reasons and numbers only, never text (promise 6).
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,7 +33,7 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 
 BLOCK_BYTES: Final = 1024 * 1024
 LOCK_SECONDS: Final = 30.0
-NOTE_BYTES: Final = 128
+NOTE_BYTES: Final = 160
 """What number and hash of the last entry take, padded: written over at one place, at once."""
 
 Progress = Callable[[int, int], None]
@@ -46,8 +47,14 @@ class Ledger:
     """The `audit/` directory of a home."""
 
     def __init__(
-        self, paths: HomePaths, files: Files, stop: Callable[[], str] = never_stopped
+        self,
+        paths: HomePaths,
+        files: Files,
+        stop: Callable[[], str] = never_stopped,
+        actor: str = "",
     ) -> None:
+        """Open it; `actor` is who acts, and stands in each entry as `by` (row M8)."""
+        self._by = {"by": actor} if actor else {}
         self.path = paths.audit / "ledger.jsonl"
         self._note = paths.state / "ledger_head.json"
         self._lock = paths.run / "ledger.lock"
@@ -77,7 +84,7 @@ class Ledger:
             block = bytearray()
             for entry in chain(cut, [first], ahead):
                 seq += 1
-                line, previous = spell(entry, seq, previous, now)
+                line, previous = spell({**entry, **self._by}, seq, previous, now)
                 block += line
                 if len(block) > BLOCK_BYTES:
                     self._write(bytes(block), written)
@@ -161,7 +168,7 @@ class Ledger:
 
     def _note_head(self, seq: int, own: str) -> None:
         """Note the last entry: derived, never ahead of the ledger, so it need not be durable."""
-        noted = json.dumps({"seq": seq, "hash": own}).encode().ljust(NOTE_BYTES - 1) + b"\n"
+        noted = _spell_note(seq, own)
         try:
             refuse_link(self._note)
             self._files.make_directory(self._note.parent)
@@ -175,10 +182,13 @@ class Ledger:
 
     def _noted(self) -> tuple[int, str] | None:
         try:
-            found = parse(self._note.read_bytes())
+            raw = self._note.read_bytes()
         except OSError:
             return None
-        return None if found is None else (found["seq"], found["hash"])
+        found = parse(raw)
+        if found is None or raw != _spell_note(found["seq"], found["hash"]):
+            return None  # half of it is of another entry
+        return found["seq"], found["hash"]
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -238,6 +248,13 @@ def in_batches(name: str, items: Iterable[Any], **fields: Any) -> Iterator[dict[
             batch = []
     if batch:
         yield {**fields, name: batch}
+
+
+def _spell_note(seq: int, own: str) -> bytes:
+    """Spell the note of the last entry, with a check: a power cut may leave a mixture of two."""
+    check = hashlib.sha256(f"{seq} {own}".encode()).hexdigest()[:16]
+    noted = json.dumps({"seq": seq, "hash": own, "check": check})
+    return noted.encode().ljust(NOTE_BYTES - 1) + b"\n"
 
 
 def _last_of(path: Path) -> tuple[int, str] | None:

@@ -168,6 +168,10 @@ def test_run_once_runs_every_entry_and_ends(checkout: Checkout) -> None:
         ("memory_rotate_check", True),
         ("index", True),
         ("heartbeat", True),
+        ("compress", True),
+        ("merge", True),
+        ("prune", True),
+        ("compact", True),
     ]
     assert told["jobs"][0]["detail"]["promoted"] == 2
     assert len(checkout.lines(checkout.long_term)) == 2
@@ -195,8 +199,10 @@ def test_demo_explains_itself_in_a_throw_away_home(
     told = checkout.tell("demo")
 
     assert "importance 0.9 against 0.7" in told
-    assert "line_limit 5 against 4 (oldest first)" in told
-    assert "Done: 4 promoted, 1 archived, 1 quarantined, 4 remain in short-term." in told
+    assert "line_limit 8 against 7 (oldest first)" in told
+    assert "4 promoted, 1 archived, 7 remain in short-term, 1 quarantined" in told
+    assert "a profile that cites 1" in told
+    assert "expired 2 against 0" in told
     home = Path(told.split("short-term: ")[1].split("\n")[0])
-    assert len(checkout.lines(home / "memory/sky/long_term.jsonl")) == 4
+    assert len(checkout.lines(home / "memory/sky/long_term.jsonl")) == 6
     assert checkout.lines(checkout.long_term) == []

@@ -92,3 +92,19 @@ def test_an_id_nobody_ever_had_is_unknown(shell: Shell) -> None:
 def test_text_on_its_way_to_a_terminal_is_harmless(shell: Shell) -> None:
     name = remember(shell, "red \x1b[31m alert")
     assert "\x1b" not in shell("explain", name).out
+
+
+def test_the_ledger_says_who_acted(shell: Shell) -> None:
+    remember(shell, "kept", "--importance", "0.9")
+    shell("promote")
+    shell("trigger", "memory_rotate_check", "--scheduled", "memory_rotate_check")
+    remember(shell, "more", "--importance", "0.9")
+    shell("trigger", "memory_rotate_check", "--scheduled", "memory_rotate_check")
+    app.open_home(str(shell.home)).run_job("prune")
+    app.open_home(str(shell.home)).workplace().ledger().append([{"op": "test"}], 1.0)
+    entries = [
+        entry for _, entry in app.open_home(str(shell.home)).workplace().ledger().read_from(0)
+    ]
+
+    assert {entry["by"].partition(":")[0] for entry in entries} == {"cli", "daemon", "python"}
+    assert "by cli:" in shell("audit", "log").out

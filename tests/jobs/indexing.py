@@ -14,6 +14,7 @@ from skymem.engine.embedding import nothing
 from skymem.engine.index import HomeIndex
 from skymem.engine.items import Item
 from skymem.jobs import index_run, runner
+from skymem.jobs.grouping import WAIT_SECONDS
 from skymem.jobs.workplace import Workplace
 from skymem.model.rules import EngineRules
 from skymem.stores.shelf import Shelf
@@ -42,6 +43,8 @@ class InProcess:
     put_ids: list[str] = field(default_factory=list)
     before_put: Callable[[Sequence[Item]], None] = lambda _items: None
     before_missing: Callable[[], None] = nothing
+    compared: list[list[str]] = field(default_factory=list)
+    before_alike: Callable[[], None] = nothing
     refuses: dict[str, Exception] = field(default_factory=dict)
     """What a call for an agent raises."""
 
@@ -79,6 +82,19 @@ class InProcess:
 
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         return self.index.stats(agent, sample)
+
+    def drop(self, agent: str, ids: Sequence[str]) -> dict[str, Any]:
+        self._refuse(agent)
+        return self.index.drop(agent, list(ids))
+
+    def alike(
+        self, texts: Sequence[str], least: float, *, agent: str, deadline_seconds: float
+    ) -> dict[str, Any]:
+        assert 0 < deadline_seconds <= WAIT_SECONDS
+        self.compared.append(list(texts))
+        self.before_alike()
+        self._refuse(agent)
+        return {"pairs": [list(pair) for pair in self.index.alike(texts, least, agent)["pairs"]]}
 
     def rebuild(self, agent: str) -> dict[str, Any]:
         self.rebuilt.append(agent)

@@ -15,7 +15,9 @@ from skymem.engine.embedding import nothing
 from skymem.engine.index import OPEN_MAX
 from skymem.engine.items import Item
 from skymem.errors import DiskError, EngineUnavailableError
-from skymem.jobs import index, index_run
+from skymem.jobs import index, index_run, runner
+from skymem.jobs.forget import Wanted, forget
+from skymem.jobs.restore import restore
 from skymem.model.rules import EngineRules, RetentionRules
 from skymem.stores.cursors import IndexCursors
 from tests.conftest import START, line
@@ -361,3 +363,31 @@ def test_cursors_stand_where_the_run_came_to(indexer: Indexer) -> None:
         path.write_bytes(path.read_bytes() + b"".join(texts(2, 4)))
         catalog.catch_up(indexer.desk.tiers)
         assert IndexCursors(catalog, "sky", epoch).owed("long") == 2
+
+
+def test_what_is_forgotten_has_no_vector_and_what_is_restored_gets_it_back_from_the_cache(
+    indexer: Indexer,
+) -> None:
+    everything = [f"n{n:05}" for n in range(5)]
+    indexer.remember("long", *texts(5))
+    indexer.run()
+    wanted = {"forget": forget(Wanted({"n00002"}))}
+    indexer.desk.clock += 1
+    forgotten, _ = runner.run(indexer.desk.work(), "forget", ["sky"], table=wanted)
+    assert (forgotten["ok"], forgotten["acted"]) == (True, 1)
+    assert indexer.engine.holds("memory") == everything  # as it is until the index runs
+    indexer.run()
+    assert indexer.engine.holds("memory") == [*everything[:2], *everything[3:]]
+    assert indexer.engine.holds("recent") == []
+
+    indexer.engine.forget_counts()
+    indexer.desk.clock += 1
+    back = restore(indexer.desk.work(), "sky", ["n00002"])
+    assert back["restored"] == [{"id": "n00002", "tier": "long"}]
+    done = indexer.run()
+    assert (done["embedded"], done["chunks"], done["pending"]) == (1, 0, 0)
+    assert indexer.engine.put_ids == ["n00002"]
+    assert indexer.engine.embedder.encoded == 0
+    assert indexer.engine.holds("memory") == everything
+    (hit,) = indexer.engine.index.query("sky", "note 2 about topic2", 1)["hits"]
+    assert hit[0] == "n00002"

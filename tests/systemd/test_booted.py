@@ -96,7 +96,8 @@ def test_a_promotion_and_the_engine_run_in_the_sandbox(kept: Machine) -> None:
 
 
 def test_the_sandbox_holds_the_daemon_and_the_engine(kept: Machine) -> None:
-    found = processes(kept)
+    # A run of the daemon's comes and goes; these two last.
+    found = [number for number, line in processes(kept).items() if "--scheduled" not in line]
     assert len(found) >= 2
     for number in found:
         state = kept.run(f"cat /proc/{number}/status")
@@ -137,7 +138,9 @@ def test_the_journal_has_each_line_with_its_priority_and_no_memory(kept: Machine
     ours = [entry for entry in entries if entry.get("_TRANSPORT") == "stdout"]
     told = [json.loads(entry["MESSAGE"]) for entry in ours]
     assert {entry["SYSLOG_IDENTIFIER"] for entry in ours} == {"skymem"}
-    assert {entry["PRIORITY"] for entry in ours} == {"6"}
+    # On a busy machine a run may fall due while the one before still goes on: that is told louder.
+    plain = [entry for entry in ours if "run skipped" not in entry["MESSAGE"]]
+    assert {entry["PRIORITY"] for entry in plain} == {"6"}
     assert {one["level"] for one in told} == {"info"}
     assert "daemon started" in {one["event"] for one in told}
     assert not any("timestamp" in one for one in told)
