@@ -80,7 +80,7 @@ def opened(raw: bytes) -> Held:
     if type(length) is not int or not 0 < length < len(raw):
         raise LineDamage("not an entry of trash: its length is missing")
     line = raw[-1 - length : -1]
-    if not raw[: -1 - length].endswith(_INTRODUCES) or not line.startswith(b"{"):
+    if not raw[: -1 - length].endswith(_INTRODUCES) or not line.lstrip().startswith(b"{"):
         raise LineDamage("not an entry of trash: its length is wrong")
     try:
         return _held(fields, line)

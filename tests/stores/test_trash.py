@@ -19,7 +19,9 @@ lines = st.one_of(
     st.dictionaries(st.text(), st.text() | st.integers(), max_size=4).map(
         lambda fields: json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
     ),
-    st.sampled_from([b'{"content": "a" }', b'{"content":"\\u2028"}  ', b'{"content": "b"}\r']),
+    st.sampled_from(
+        [b'{"content": "a" }', b'{"content":"\\u2028"}  ', b'{"content": "b"}\r', b'  {"a": 1}']
+    ),
 )
 
 
