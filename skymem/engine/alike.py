@@ -1,7 +1,7 @@
 """Which of some texts are alike by meaning: each with the earlier one that is nearest to it.
 
 Nothing of it is kept, and the texts may be any (row R9). Vectors that an agent's cache has are
-taken from there; all else is encoded, which is what it costs: the product of 2,000 takes 30 ms.
+taken from there; all else is encoded, which is what it costs: the product of 2,000 takes 0.1 s.
 """
 
 from abc import ABC, abstractmethod
