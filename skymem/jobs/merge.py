@@ -44,6 +44,10 @@ class Candidates:
         self._leaving: list[Entry | Damage] = []
         """Damage, and repeats: every job takes them out of short-term."""
 
+        self._once: set[str] = set()
+        self._twins: list[Entry] = []
+        """Exact repeats of candidates: each leaves with its twin (design §3)."""
+
         self._lines = 0
 
     def items(self) -> list[MergeItem]:
@@ -61,6 +65,8 @@ class Candidates:
             quarantine(one) if isinstance(one, Damage) else repeat(one, one.elsewhere)
             for one in self._leaving
         ]
+        leaving = {decision.id for decision in plan.decisions if decision.action == "archive"}
+        plan.decisions += [repeat(one, "this run") for one in self._twins if one.id in leaving]
         plan.decisions.sort(key=lambda decision: decision.start)
         if not plan.additions:
             self._life.note_searched("merge")
@@ -73,12 +79,15 @@ class Candidates:
             self._lines += 1
             if entry.elsewhere:
                 self._leaving.append(entry)
+            elif entry.id in self._once:
+                self._twins.append(entry)
             elif self._standings.let(entry.id, entry.memory):
                 place = (entry.start, entry.end, entry.line)
                 item = MergeItem(
                     entry.id, entry.memory, "short", *place, entry.pinned, entry.restored
                 )
                 if self._is_candidate(item):
+                    self._once.add(entry.id)
                     yield item
 
     def _is_candidate(self, item: MergeItem) -> bool:

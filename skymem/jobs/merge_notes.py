@@ -8,7 +8,7 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.plan import Damage, Decision, Plan, Reason
 from skymem.policy.merge import MergeItem, merged_summary
-from skymem.policy.promote import quarantine
+from skymem.policy.promote import quarantine, repeat
 
 
 def merge_notes(ids: Collection[str]) -> Job:
@@ -24,15 +24,7 @@ def plan(sight: Sight, ids: Collection[str]) -> Plan:
         InvalidMemoryError: they can't be one; names what differs.
     """
     found = Plan("merge", sight.agent)
-    items: dict[str, MergeItem] = {}
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
-        if entry.id in ids and not entry.elsewhere:
-            place = (entry.start, entry.end, entry.line)
-            items.setdefault(entry.id, MergeItem(entry.id, entry.memory, "short", *place))
+    items = _in_short(sight, ids, found)
     rest = [name for name in ids if name not in items]
     for kept in sight.shelf.read(sight.catalog.find(sight.agent, rest)):
         if kept.tier in ("long", "archive"):
@@ -51,3 +43,19 @@ def plan(sight: Sight, ids: Collection[str]) -> Plan:
     ]
     found.decisions.sort(key=lambda decision: decision.start)
     return found
+
+
+def _in_short(sight: Sight, ids: Collection[str], found: Plan) -> dict[str, MergeItem]:
+    """Those that short-term has; their exact repeats, and damage, leave it by `found`."""
+    items: dict[str, MergeItem] = {}
+    for entry in sight.reading.entries():
+        if isinstance(entry, Damage):
+            found.decisions.append(quarantine(entry))
+            continue
+        found.lines += 1
+        if entry.id in items:
+            found.decisions.append(repeat(entry, "this run"))
+        elif entry.id in ids and not entry.elsewhere:
+            place = (entry.start, entry.end, entry.line)
+            items[entry.id] = MergeItem(entry.id, entry.memory, "short", *place)
+    return items

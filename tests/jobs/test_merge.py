@@ -139,3 +139,37 @@ def test_a_person_merges_notes_by_their_ids(desk: Desk) -> None:
     assert (
         "two notes or more" in runner.run(desk.work(), "merge", ["sky"], table=failing)[0]["error"]
     )
+
+
+def test_a_note_written_twice_word_for_word_waits_for_another(desk: Desk) -> None:
+    twice = note("said twice", 20)
+    desk.echo(twice, twice)
+    detail = desk.run("merge")
+    assert (detail["ok"], detail["batches"]) == (True, 0)
+    assert desk.contents("short") == ["said twice", "said twice"]
+
+    desk.echo(note("another", 19))
+    assert desk.run("merge")["batches"] == 1
+    assert desk.contents("short") == []
+    assert sorted(desk.contents("archive")) == ["another", "said twice"]
+
+
+def test_an_exact_repeat_leaves_with_the_copy_that_is_merged(desk: Desk) -> None:
+    twice = line("Standup is at nine", 0.3, kind="fact")
+    desk.echo(twice, twice)
+    desk.tiers.long_term.write_bytes(line("standup is at nine!", 0.3, kind="fact", id="there"))
+    desk.run("merge")
+
+    (summary,) = made(desk)
+    assert len(summary.evidence_ids) == len({*summary.evidence_ids}) == 2
+    assert desk.contents("short") == []
+    assert desk.contents("archive") == ["Standup is at nine"]
+
+
+def test_notes_merged_by_hand_take_their_exact_repeats_along(desk: Desk) -> None:
+    twice = note("said twice", 20, id="one")
+    desk.echo(twice, note("another", 19, id="two"), twice)
+    runner.run(desk.work(), "merge", ["sky"], table={"merge": merge_notes(["one", "two"])})
+
+    assert desk.contents("short") == []
+    assert sorted(desk.contents("archive")) == ["another", "said twice"]
