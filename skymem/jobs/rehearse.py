@@ -132,10 +132,16 @@ def surroundings(work: Workplace, shelf: Shelf, waiting: Sequence[tuple[Path, in
 
 
 def same_decisions(saved: Plan, plan: Plan) -> bool:
-    """Whether what would be decided now is what was saved; an earlier step moved the places."""
+    """Whether what would be decided now is what was saved; an earlier step moved the places.
+
+    By what happens to which memory and by which gate: an age grows, and a new memory's id is its
+    own each time. The thresholds are in the rules, and those in the plan's inputs.
+    """
 
     def told(one: Plan) -> list[Any]:
-        decided = [(decision.action, decision.id, decision.reason) for decision in one.decisions]
+        decided = [
+            (decision.action, decision.id, decision.reason.gate) for decision in one.decisions
+        ]
         return [*decided, *sorted(added.basis() for added in one.additions)]
 
     return told(saved) == told(plan)

@@ -195,3 +195,15 @@ def test_a_plan_may_take_the_place_of_a_plan(tmp_path: Path) -> None:
     save_plans(path, [], "rotate", 1.0)
 
     assert b'"job": "rotate"' in path.read_bytes()
+
+
+@pytest.mark.parametrize("job", ["prune", "merge"])
+def test_a_plan_of_what_goes_by_age_still_fits_a_day_later(desk: Desk, job: str) -> None:
+    old = desk.clock - 30 * 86_400
+    desk.echo(line("over", 0.2, ts=old, ttl_days=1))
+    desk.echo(*(line(f"n{n}", 0.2, ts=old + n, kind="log", stability="volatile") for n in range(2)))
+    _, plans = saved(desk, job)
+    desk.clock += 86_400
+    detail, _ = desk.run_with_outcomes(job, plans=plans)
+
+    assert (detail["ok"], detail["acted"] > 0) == (True, True), detail
