@@ -14,6 +14,7 @@ from skymem.recall.search import recall
 from skymem.stores.files import disk_errors
 from skymem.stores.protection import read_protection
 from skymem.stores.recall_log import MOST, most_recalled, note_recalled
+from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -37,7 +38,9 @@ class HomeCanaries:
     """By agent: the ids that were found, each with its words."""
 
     def before(self, agent: str) -> None:
-        """Note which are recalled now; called once, before anything is moved."""
+        """Note which are recalled now; what was noted before an earlier round of the run stands."""
+        if agent in self._found:
+            return
         asked = {name: _words(memory) for name, memory in self._watched(agent).items()}
         self._found[agent] = {
             name: words
@@ -46,9 +49,30 @@ class HomeCanaries:
         }
 
     def lost(self, agent: str) -> list[str]:
-        """Ids of those that were recalled before and are not now."""
+        """Ids of those that were recalled before and are not now, nor what has taken their place.
+
+        A memory that was merged is found as what it became.
+        """
         found = self._found.get(agent, {})
-        return [name for name, words in found.items() if not self._finds(agent, name, words)]
+        missing = [name for name, words in found.items() if not self._finds(agent, name, words)]
+        if not missing:
+            return []
+        heads = self._heads(agent, missing)
+        return [
+            name
+            for name in missing
+            if heads[name] == name or not self._finds(agent, heads[name], found[name])
+        ]
+
+    def _heads(self, agent: str, names: list[str]) -> dict[str, str]:
+        """What stands in the place of each now."""
+        work, shelf = self.home.workplace(), self.home.shelf(agent)
+        now_us = round(work.now() * 1_000_000)
+        with work.catalog() as catalog, disk_errors(shelf.paths.directory):
+            standings = work.ask(
+                catalog, shelf, lambda: Standings.of(shelf, catalog, now_us, work.rules.kinds)
+            )
+        return {name: standings.chains.head(name) for name in names}
 
     def _watched(self, agent: str) -> dict[str, Memory]:
         """Pinned memories and those recalled most, at most so many of each."""

@@ -22,7 +22,7 @@ class Canaries(Protocol):
     """Recalls the memories that are watched, through the path that users take."""
 
     def before(self, agent: str) -> None:
-        """Note which are recalled now; called once, before anything is moved."""
+        """Note which are recalled now; called before each round, and the first one counts."""
 
     def lost(self, agent: str) -> list[str]:
         """Ids of those that were recalled before and are not now."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skymem import app, upkeep
-from skymem.canaries import recall_and_note
+from skymem.canaries import HomeCanaries, recall_and_note
 from skymem.jobs import prune
 from skymem.model.plan import Damage, Decision, Plan, Reason
 from skymem.policy.prune import PruneView
@@ -101,3 +101,28 @@ def test_what_a_kill_leaves_of_the_log_goes_with_the_next_recall(
     assert not left.exists()
     assert at_work.exists()
     assert most_recalled(home.paths, "sky") == {"a"}
+
+
+def test_what_an_earlier_round_of_the_run_lost_is_not_forgotten_in_the_next(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(line("The vault code is blue", 0.2, id="code"))
+    upkeep.pin_memory(home, "sky", "code")
+    canaries = HomeCanaries(home)
+    canaries.before("sky")
+    desk.short_term.write_bytes(b"")
+    canaries.before("sky")
+    assert canaries.lost("sky") == ["code"]
+
+
+def test_what_is_recalled_often_may_be_merged_and_is_found_as_what_it_became(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(line("Standup is at nine", 0.2, kind="fact", id="mine"))
+    desk.tiers.long_term.write_bytes(line("standup is at nine!", 0.2, kind="fact", id="there"))
+    for _ in range(2):
+        recall_and_note(home, "sky", ask("standup at nine", 5, "deterministic"))
+    assert most_recalled(desk.paths, "sky") == {"mine", "there"}
+    detail, (outcome,) = home.run_job("merge")
+
+    assert (detail["ok"], outcome.exit_code, detail["merged"]) == (True, 0, 2)
