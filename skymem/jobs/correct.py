@@ -20,6 +20,7 @@ from skymem.policy.promote import quarantine
 from skymem.stores.lifecycle import Lifecycle
 
 SCOPE = ("scope", "user_id", "session", "tenant")
+WHOSE = ("scope", "user_id", "tenant")
 
 
 def correct(name: str, wrong: Memory, text: str) -> Job:
@@ -38,7 +39,7 @@ def plan(sight: Sight, name: str, wrong: Memory, text: str) -> Plan:
     if text == wrong.content:
         raise InvalidMemoryError("the correction is what the memory says already")
     found = Plan("correct", sight.agent)
-    copies = {name, *_copies(sight, found, word_key(wrong.content))}
+    copies = {name, *_copies(sight, found, wrong)}
     fields = _fields(sight, wrong, text)
     fields["supersedes"] = sorted(copies)
     own = derived_id(digest(Memory(fields)))
@@ -52,22 +53,33 @@ def apply(carrying: Carrying) -> str:
     return carrying.carry_out(lambda raw, _memory, _decision: raw, lambda _lines: None)
 
 
-def _copies(sight: Sight, found: Plan, words: bytes) -> Iterator[str]:
-    """Memories that say the very same but for case and punctuation, in every tier."""
+def _copies(sight: Sight, found: Plan, wrong: Memory) -> Iterator[str]:
+    """Memories that say the very same but for case and punctuation, in every tier.
+
+    None that names another user, tenant or scope: what is wrong of one may be right of another.
+    """
+    words = word_key(wrong.content)
     for entry in sight.reading.entries():
         if isinstance(entry, Damage):
             found.decisions.append(quarantine(entry))
             continue
         found.lines += 1
-        if _same(entry, words):
+        if _same(entry, words) and not _is_anothers(entry.memory, wrong):
             yield entry.id
     life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
-    for stored in life.same_words(words):
-        yield stored.id
+    same = [stored.id for stored in life.same_words(words)]
+    for kept in sight.shelf.read(sight.catalog.find(sight.agent, same)):
+        if not _is_anothers(kept.memory, wrong):
+            yield kept.id
 
 
 def _same(entry: Entry, words: bytes) -> bool:
     return bool(entry.memory.content) and word_key(entry.memory.content) == words
+
+
+def _is_anothers(memory: Memory, wrong: Memory) -> bool:
+    ours, theirs = wrong.scope, memory.scope
+    return any(key in ours and theirs.get(key, ours[key]) != ours[key] for key in WHOSE)
 
 
 def _fields(sight: Sight, wrong: Memory, text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Decision, Plan, Reason, Stored
-from skymem.policy.promote import quarantine, repeat
+from skymem.policy.promote import leave, quarantine, repeat
 from skymem.stores.catalog import tier_files
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
@@ -42,21 +42,7 @@ def plan(sight: Sight, wanted: Wanted) -> Plan:
     """Decide every memory that is meant; what is in trash already is there."""
     found = Plan("forget", sight.agent)
     reason = Reason("by_hand", note="named" if wanted.ids else "matched")
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
-        if entry.elsewhere:  # or a forget that was killed would leave it in both places
-            found.decisions.append(repeat(entry, entry.elsewhere))
-            continue
-        if not wanted.fits(entry.id, entry.memory):
-            continue
-        if entry.pinned:
-            found.kept["pinned"] = found.kept.get("pinned", 0) + 1
-            continue
-        place = (entry.line, entry.start, entry.end)
-        found.decisions.append(Decision("trash", entry.id, *place, reason))
+    _decide_short(sight, wanted, found, reason)
     protection = read_protection(sight.shelf.paths.protected)
     for stored, memory in _stored(sight, wanted):
         if protection.is_pinned(stored.id, memory):
@@ -65,6 +51,26 @@ def plan(sight: Sight, wanted: Wanted) -> Plan:
         place = (-1, stored.start, stored.end)
         found.decisions.append(Decision("trash", stored.id, *place, reason, stored.file))
     return found
+
+
+def _decide_short(sight: Sight, wanted: Wanted, found: Plan, reason: Reason) -> None:
+    chosen: set[str] = set()
+    for entry in sight.reading.entries():
+        if isinstance(entry, Damage):
+            found.decisions.append(quarantine(entry))
+            continue
+        found.lines += 1
+        if entry.elsewhere:  # or a forget that was killed would leave it in both places
+            found.decisions.append(repeat(entry, entry.elsewhere))
+        elif entry.id in chosen:  # an exact repeat leaves with its twin (design §3)
+            found.decisions.append(repeat(entry, "this run"))
+        elif not wanted.fits(entry.id, entry.memory):
+            continue
+        elif entry.pinned:
+            found.kept["pinned"] = found.kept.get("pinned", 0) + 1
+        else:
+            chosen.add(entry.id)
+            found.decisions.append(leave("trash", entry, reason))
 
 
 def _stored(sight: Sight, wanted: Wanted) -> Iterator[tuple[Stored, Memory]]:

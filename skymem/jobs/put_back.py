@@ -4,15 +4,19 @@ A line goes back behind the one it stood behind, or to the end when that has gon
 short-term that is a swap, in the other tiers the one rewrite (promise 10).
 """
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from skymem.jobs.rehearse import open_reading
 from skymem.jobs.seen import digests_of
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Damage
+from skymem.model.strict_json import BOM
 from skymem.stores.catalog import Catalog
 from skymem.stores.edits import Edit
+from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection, write_protection
@@ -92,7 +96,7 @@ class Return:
         life = Lifecycle(self.catalog, self.shelf.paths.name, self.work.rules.kinds)
         path = self.shelf.paths.directory / name
         size = path.stat().st_size if path.exists() else 0
-        places: dict[str | None, int] = {None: 0}
+        places: dict[str | None, int] = {None: _first(path)}
         edits: list[Edit] = []
         for one in self.files.get(name, ()):
             if one.after not in places:
@@ -126,14 +130,30 @@ def into_short(
         absent = [one for one in lines if one.id not in ends]
         if not absent:
             return
-        edits = _edits([(entry.id, entry.end) for entry in there], absent, reading.consumed)
+        last = reading.consumed
+        first = len(BOM) if os.pread(reading.fd, len(BOM), 0) == BOM else 0
+        edits = _edits([(entry.id, entry.end) for entry in there], absent, first, last)
+        if last and os.pread(reading.fd, 1, last - 1) != b"\n":  # a dead writer's last line
+            at = next((n for n, edit in enumerate(edits) if edit.start == last), len(edits))
+            edits.insert(at, Edit(last, last, b"\n"))
         shelf.swap.edit(reading.fd, inputs, edits, run, work.now())
     finally:
         reading.close()
 
 
-def _edits(there: Sequence[tuple[str, int]], lines: Sequence[Returning], last: int) -> list[Edit]:
-    """Where each line goes in short-term as it is.
+def _first(path: Path) -> int:
+    """Where the first line of a file begins: behind the mark some editors put there (BOM)."""
+    with disk_errors(path):
+        if not path.exists():
+            return 0
+        with path.open("rb") as stream:
+            return len(BOM) if stream.read(len(BOM)) == BOM else 0
+
+
+def _edits(
+    there: Sequence[tuple[str, int]], lines: Sequence[Returning], first: int, last: int
+) -> list[Edit]:
+    """Where each line goes in short-term as it is, whose lines begin and end at these offsets.
 
     A number counts lines as they were before the run that took them; those that come back before
     it are not there yet, and count no more.
@@ -142,9 +162,9 @@ def _edits(there: Sequence[tuple[str, int]], lines: Sequence[Returning], last: i
     numbered = sorted((one for one in lines if one.at >= 0), key=lambda one: one.at)
     for rank, one in enumerate(numbered):
         before = min(one.at - rank, len(there))
-        offset = there[before - 1][1] if before > 0 else 0
+        offset = there[before - 1][1] if before > 0 else first
         edits.append(Edit(offset, offset, one.line))
-    known: dict[str | None, int] = {None: 0, **dict(there)}
+    known: dict[str | None, int] = {None: first, **dict(there)}
     for one in lines:
         if one.at < 0:
             offset = known.get(one.after, last)

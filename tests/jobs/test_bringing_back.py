@@ -1,6 +1,7 @@
 """Whatever a person or a job takes away comes back: same bytes, same place (promise 5)."""
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,58 @@ def test_the_actions_are_on_the_record(desk: Desk, home: app.Home) -> None:
 
     assert (last["action"], last["detail"]["ok"]) == ("restore", True)
     assert last["detail"]["restored"] == [{"id": name, "tier": "short"}]
+
+
+def test_an_exact_repeat_is_forgotten_with_its_twin_and_lies_in_trash_once(
+    desk: Desk, home: app.Home
+) -> None:
+    twice = line("said twice", 0.2)
+    desk.echo(twice, line("other", 0.2), twice)
+    name = ids(desk, home)["said twice"]
+    upkeep.forget_memories(home, "sky", [name])
+
+    assert desk.contents("short") == ["other"]
+    assert [one["id"] for one in upkeep.trash_listing(home, ["sky"])] == [name]
+
+
+@pytest.mark.parametrize("tier", ["short", "long"])
+def test_what_comes_back_to_the_first_place_stands_behind_an_editors_mark(
+    desk: Desk, home: app.Home, tier: str
+) -> None:
+    path = desk.short_term if tier == "short" else desk.tiers.long_term
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(line("first", 0.2))
+    name = ids(desk, home)["first"]
+    upkeep.forget_memories(home, "sky", [name])
+    path.write_bytes(b"\xef\xbb\xbf" + line("edited", 0.2))
+    upkeep.restore_memories(home, "sky", [name])
+
+    assert path.read_bytes() == b"\xef\xbb\xbf" + line("first", 0.2) + line("edited", 0.2)
+    assert {*ids(desk, home)} == {"first", "edited"}
+
+
+def test_what_comes_back_behind_a_dead_writers_torn_line_stands_by_itself(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(line("before", 0.2), line("wanted", 0.2))
+    name = ids(desk, home)["wanted"]
+    upkeep.forget_memories(home, "sky", [name])
+    desk.short_term.write_bytes(b'{"content": "to')
+    os.utime(desk.short_term, (0, 0))
+    upkeep.restore_memories(home, "sky", [name])
+
+    assert desk.short_term.read_bytes() == b'{"content": "to\n' + line("wanted", 0.2)
+
+
+def test_a_correction_leaves_alone_what_another_user_said(desk: Desk, home: app.Home) -> None:
+    desk.echo(
+        line("Likes tea", 0.2, id="anns", user_id="ann"),
+        line("likes tea!", 0.2, id="anns-too", user_id="ann"),
+        line("Likes tea", 0.2, id="bobs", user_id="bob"),
+    )
+    desk.tiers.long_term.write_bytes(line("Likes tea", 0.2, id="nobodys"))
+    detail, _ = upkeep.correct_memory(home, "sky", "anns", "Likes coffee")
+
+    (made,) = [one for one in desk.memories("long") if one.supersedes]
+    assert detail["corrected"] == 3
+    assert made.supersedes == ("anns", "anns-too", "nobodys")
