@@ -166,6 +166,8 @@ def _job_of(paths: "HomePaths", name: str) -> str:
 def apply(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A plan that --plan saved.")],
+    max_loss: MaxLoss = None,
+    accept_clock: AcceptClock = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -177,10 +179,11 @@ def apply(
     from skymem.jobs.plan_file import load_plans
 
     stop_flag.listen()
+    options: dict[str, Any] = {"accept_clock": accept_clock, "max_loss": share_of(max_loss)}
     job, plans = load_plans(file)
     home = globals_of(context).open()
     with progress_of(home):
-        detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run)
+        detail, outcomes = home.run_job(job, plans=plans, dry_run=dry_run, **options)
     _tell(detail, outcomes, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
 

@@ -92,3 +92,17 @@ def test_a_clock_ten_years_ahead_removes_nothing_until_it_is_said_to_be_right(
     assert shell("promote").code == 0
     assert shell("prune", "--accept-clock").code == 0
     assert path.read_bytes() == b""
+
+
+def test_a_plan_whose_loss_a_person_allowed_is_applied_with_the_same_words(
+    shell: Shell, full: Path
+) -> None:
+    rules(shell, "prune: {older_than: 1d, importance_below: 0.5}\n")
+    plan = str(shell.home / "plan.json")
+    assert shell("prune", "--max-loss", "100%", "--plan", plan).code == 0
+    told = shell("apply", plan)
+    assert (told.code, full.read_bytes().count(b"\n")) == (21, LINES)
+    assert "--max-loss 100%" in told.err
+
+    told = shell("apply", plan, "--max-loss", "100%")
+    assert (told.code, full.read_bytes()) == (0, b"")
