@@ -139,7 +139,10 @@ def _explain(  # noqa: PLR0917  (one memory, and all that is known of it)
         protection.is_pinned(kept.id, kept.memory),
         restored.gate if restored is not None else "",
         None if by is None else (by.by, by.since_us),
-        any(one.target == kept.id for one in life.references("evidence")),
+        any(
+            one.target == kept.id and one.source not in standings.chains
+            for one in life.references("evidence")
+        ),
         _since(shelf, life, kept),
     )
     gates, held = prospects(placed, agent, rules)

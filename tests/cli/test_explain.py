@@ -6,6 +6,7 @@ import pytest
 
 from skymem import app
 from tests.cli.conftest import Shell
+from tests.conftest import line
 
 DAY = 86_400.0
 
@@ -108,3 +109,14 @@ def test_the_ledger_says_who_acted(shell: Shell) -> None:
 
     assert {entry["by"].partition(":")[0] for entry in entries} == {"cli", "daemon", "python"}
     assert "by cli:" in shell("audit", "log").out
+
+
+def test_what_only_a_superseded_summary_rests_on_is_not_said_to_stay(shell: Shell) -> None:
+    long_term = shell.agent_directory / "long_term.jsonl"
+    more: Any = {"evidence_ids": ["source"], "kind": "summary"}
+    long_term.write_bytes(line("said", 0.2, id="source") + line("sum", 0.2, id="old", **more))
+    assert explained(shell, "source")["kept_by"] == "evidence"
+
+    with long_term.open("ab") as stream:
+        stream.write(line("newer", 0.2, id="new", supersedes=["old"]))
+    assert explained(shell, "source")["kept_by"] is None
