@@ -176,6 +176,7 @@ class Trash:
                 taken += 1
             else:
                 kept.append(raw + b"\n")
+        kept += _unterminated(path)
         if kept and taken:
             self._files.replace(path, kept)
         elif taken:
@@ -203,6 +204,18 @@ class Trash:
                         yield raw, _opened_or_none(raw)
             finally:
                 os.close(fd)
+
+
+def _unterminated(path: Path) -> list[bytes]:
+    """The last line of a file that a hand has left without its newline: it stays, ended."""
+    with disk_errors(path):
+        if not path.exists():
+            return []
+        with path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(last_newline_end(stream.fileno(), size))
+            rest = stream.read()
+    return [rest + b"\n"] if rest.strip() else []
 
 
 def _opened_or_none(raw: bytes) -> Held | None:

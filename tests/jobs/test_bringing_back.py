@@ -291,3 +291,17 @@ def test_a_correction_leaves_alone_what_another_user_said(desk: Desk, home: app.
     (made,) = [one for one in desk.memories("long") if one.supersedes]
     assert detail["corrected"] == 3
     assert made.supersedes == ("anns", "anns-too", "nobodys")
+
+
+def test_a_last_line_of_trash_that_lost_its_newline_is_not_lost_with_the_others(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(line("one", 0.2), line("two", 0.2))
+    names = ids(desk, home)
+    upkeep.forget_memories(home, "sky", [*names.values()])
+    (path,) = desk.tiers.directory.glob("trash/*.jsonl")
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    upkeep.restore_memories(home, "sky", [names["one"]])
+    upkeep.restore_memories(home, "sky", [names["two"]])
+
+    assert desk.contents("short") == ["one", "two"]
