@@ -25,16 +25,6 @@ from skymem.stores.shelf import Shelf
 START = 1_700_000_000.0
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int | None:
-    """`-n auto` starts one worker more than there are cores: many tests wait for another process.
-
-    None leaves the choice to pytest-xdist: it has its own variable for it.
-    """
-    wanted = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ
-    return None if wanted else len(os.sched_getaffinity(0)) + 1
-
-
 @pytest.fixture(autouse=True)
 def empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the machine's own homes and settings reaches a test."""

@@ -117,7 +117,9 @@ def test_a_member_of_the_group_may_append(shared: Shell) -> None:
     told = shared.as_user(OTHER, "remember", "second", "--importance", "0.8", groups=MEMBER)
 
     assert told.code == 0, told.err
-    assert shared.process("promote", "--json").json["promoted"] == 2
+    promoted = shared.process("promote", "--json")
+    assert promoted.code == 0, promoted.err
+    assert promoted.json["promoted"] == 2
 
 
 ECHO = """

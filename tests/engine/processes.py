@@ -25,7 +25,7 @@ STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in.py")))
 REAL = COMMAND
 
 
-def wait_until(true: Callable[[], Any], what: str, seconds: float = 10.0) -> None:
+def wait_until(true: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
     """Wait for a thing another process does."""
     deadline = time.monotonic() + seconds
     while not true():
@@ -63,7 +63,7 @@ class EngineHome:
         os.kill(pid, number)
         return pid
 
-    def gone(self, seconds: float = 10.0) -> None:
+    def gone(self, seconds: float = 60.0) -> None:
         wait_until(lambda: not self.pid(), "the engine has left", seconds)
 
     def lines(self, name: str) -> list[str]:

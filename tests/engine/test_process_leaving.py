@@ -100,7 +100,7 @@ def test_leaving_answers_what_is_in_hand_and_closes_the_index(home: EngineHome, 
         client.leave()
     else:
         os.kill(pid, signal.Signals[how])
-    wait_until(lambda: not home.paths.engine_socket.exists(), "its name is gone", 0.2)
+    wait_until(lambda: not home.paths.engine_socket.exists(), "its name is gone")
     for each in threads:
         each.join()
     home.gone()

@@ -92,7 +92,7 @@ class World:
             for name, memory in lines
             for target in memory.supersedes
         ]
-        chains = Chains.of(links, self.ids())
+        chains = Chains.of(links)
 
         def read(wanted: Sequence[Stored]) -> Mapping[str, Memory]:
             self.reads += [one.id for one in wanted]

@@ -289,6 +289,15 @@ def test_archives_that_are_too_big_free_what_waited() -> None:
     assert {*gates(plan)} == {"old", "new"}
 
 
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["nowhere", "its twin in trash"])
+def test_what_is_gone_already_holds_up_nothing(*, elsewhere: bool) -> None:
+    world = World().put("v2", LONG, age=80, supersedes=["v1"])
+    world.put("v3", LONG, age=60, supersedes=["v2"])
+    if elsewhere:
+        world.put("v1", "", age=90).elsewhere["v1"] = "trash"
+    assert gates(world.plan()) == {"v2": "superseded"}
+
+
 def test_a_ring_is_left_alone() -> None:
     world = World().put("a", age=80, supersedes=["b"]).put("b", age=70, supersedes=["a"])
     world.put("c", age=60, supersedes=["a"])
