@@ -44,11 +44,11 @@ class PruneView:
 
     short: Iterable[Entry | Damage] = ()
     stored: Iterable[Stored] = ()
-    """Of long-term and archives: all that is expired, superseded or, by the rules, old."""
+    """Of long-term and archives: all that is expired, superseded or, by the rules, old. What is
+    superseded and left out here would be back once its superseder goes."""
 
     superseded: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
-    """What took the place of which, and when: of all that is in short, long or archive, and of
-    nothing that isn't (its superseder would wait for it to go)."""
+    """What took the place of which, and when; what is in no tier any more does no harm."""
 
     rings: AbstractSet[str] = frozenset()
     """What supersedes itself by way of others (`Chains.rings`): without one of a ring another would
@@ -118,8 +118,11 @@ class _Pruning:
         self.now_us = now_us
         self.grace_us = grace_us
         self.plan = Plan("prune", agent)
-        self.staying = Counter(one[0] for one in view.superseded.values())
-        """How many of those a memory supersedes directly are still to go."""
+        self.staying: Counter[str] = Counter()
+        """How many of those a memory supersedes directly are there, and still to go."""
+
+        self.met: set[str] = set()
+        """What is superseded and there."""
 
         self.wanted: dict[str, _Leaving] = {}
         """Due, but for what they supersede."""
@@ -147,7 +150,9 @@ class _Pruning:
             self.plan.lines += 1
             if entry.elsewhere:
                 self.plan.decisions.append(repeat(entry, entry.elsewhere))
-            elif entry.id in self.wanted:
+                continue
+            self._meet(entry.id)
+            if entry.id in self.wanted:
                 self.twins.setdefault(entry.id, []).append(repeat(entry, "this run"))
             else:
                 self._short(entry)
@@ -199,6 +204,8 @@ class _Pruning:
         """Read those that nothing is decided about yet."""
         rest = iter(lines)
         while lot := [*islice(rest, READ_AT_ONCE)]:
+            for one in lot:
+                self._meet(one.id)
             new = [one for one in lot if one.id not in self.wanted and one.id not in self.going]
             memories = self.view.read(new) if new else {}
             for one in new:
@@ -207,6 +214,12 @@ class _Pruning:
                     self.kept[one.id] = "unreadable"
                 elif one.id not in self.wanted and one.id not in self.going:
                     yield one, memory
+
+    def _meet(self, name: str) -> None:
+        """Let what supersedes this one wait for it."""
+        if name in self.view.superseded and name not in self.met:
+            self.met.add(name)
+            self.staying[self.view.superseded[name][0]] += 1
 
     def _decide(
         self, name: str, memory: Memory, dues: Iterable[Due], *, pinned: bool | None = None
