@@ -47,33 +47,41 @@ class Recorded:
 
 
 def recorded(ledger: Ledger, run: str | None, agents: Collection[str]) -> Recorded:
-    """Find a run by its name, or the last that did anything for one of these agents.
+    """Find a run by its name, or the last of these agents that was not undone yet.
 
     Raises:
         UsageError: there is none, or it is one that can't be taken back.
     """
+    name = run if run is not None else _last(ledger, agents)
     found: Recorded | None = None
     for _, entry in ledger.read_from(0):
-        if entry.get("op") == "begin" and _wanted(entry, run, agents):
+        if entry.get("run") != name or name is None:
+            continue
+        if entry["op"] == "begin" and entry["agent"] in agents:
             found = Recorded(entry["run"], entry["agent"], entry["job"])
-        elif found is not None and entry.get("run") == found.run:
+        elif found is not None:
             _take(found, entry)
     if found is None:
         whose = ", ".join(sorted(agents))
         raise UsageError(
             f"the ledger has no run {run!r:.80} of {whose}; see: skymem audit log"
             if run
-            else "no run has done anything yet that could be undone"
+            else "no run has done anything that could be undone, or all of them were"
         )
     if found.job not in UNDOABLE:
         raise UsageError(f"{found.run} is no run of a job: a {found.job} can't be undone")
     return found
 
 
-def _wanted(entry: dict[str, Any], run: str | None, agents: Collection[str]) -> bool:
-    if run is not None:
-        return entry["run"] == run and entry["agent"] in agents
-    return entry["agent"] in agents and entry["job"] in UNDOABLE
+def _last(ledger: Ledger, agents: Collection[str]) -> str | None:
+    """The last run of these agents that was not undone yet."""
+    runs: dict[str, None] = {}
+    for _, entry in ledger.read_from(0):
+        if entry.get("op") == "begin" and entry["agent"] in agents:
+            if entry["job"] in UNDOABLE:
+                runs[entry["run"]] = None
+            runs.pop(entry.get("of", ""), None)
+    return next(reversed(runs), None)
 
 
 def _take(found: Recorded, entry: dict[str, Any]) -> None:

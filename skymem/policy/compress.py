@@ -22,9 +22,6 @@ from skymem.policy.summary import LEAD_CHARACTERS, Summarize, extractive
 
 MICROSECONDS_PER_DAY: Final = 86_400_000_000
 
-NAME_CHARACTERS: Final = 64
-"""Of a project's name, in a reason."""
-
 COMPRESSED: Final = "compressed"
 NO_SUMMARY: Final = "no_summary"
 
@@ -170,11 +167,8 @@ def _take(entry: Entry, drafts: _Drafts, lapsed: Collection[str]) -> tuple[str, 
     taken = [place for place in found if drafts.add(entry, place)]
     if not taken:
         return NO_SUMMARY, "the record is full"
-    return COMPRESSED, ", ".join(map(_named, taken))
-
-
-def _named(place: Place) -> str:
-    return f"project:{place.name[:NAME_CHARACTERS]}" if place.name else place.key.what
+    # Whose record, but not a project's name: a reason goes to the ledger, which holds no text.
+    return COMPRESSED, ", ".join(dict.fromkeys(place.key.what for place in taken))
 
 
 def _older_than_us(rules: RetentionRules) -> int:

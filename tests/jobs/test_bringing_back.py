@@ -91,6 +91,19 @@ def test_undoing_twice_does_nothing_more(desk: Desk, home: app.Home) -> None:
     assert tree(desk) == before
 
 
+def test_one_undo_after_the_other_goes_back_run_by_run(desk: Desk, home: app.Home) -> None:
+    desk.echo(*MIXED)
+    before = desk.short_term.read_bytes()
+    desk.run("promote")
+    upkeep.forget_memories(home, "sky", [ids(desk, home)["six"]])
+    assert upkeep.undo_run(home, None, ["sky"])["of"].split("_")[1] == "forget"
+    assert upkeep.undo_run(home, None, ["sky"])["of"].split("_")[1] == "promote"
+
+    assert desk.short_term.read_bytes() == before
+    with pytest.raises(UsageError, match="all of them were"):
+        upkeep.undo_run(home, None, ["sky"])
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_forgetting_and_undoing_gives_the_same_files_back(
     desk: Desk, home: app.Home, seed: int

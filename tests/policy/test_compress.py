@@ -62,8 +62,7 @@ def test_a_memory_goes_where_its_kind_and_tags_say(
     assert addition.what == what
     assert said(addition) == {section: ["Thing 0 is so."]}
     assert addition.evidence == ("m0",)
-    note = "project:x" if what == "project" else "profile"
-    assert fates(plan) == {"m0": f"archive compressed {note}"}
+    assert fates(plan) == {"m0": f"archive compressed {what}"}
 
 
 @pytest.mark.parametrize(
