@@ -12,9 +12,9 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.identity import derived_id, digest
 from skymem.model.memory import Memory
-from skymem.model.plan import Addition, Damage, Entry, Plan
+from skymem.model.plan import Addition, Damage, Plan
 from skymem.model.spelling import compose
-from skymem.policy.alike import word_key
+from skymem.policy.alike import copy_key, word_key
 from skymem.policy.importance import worth
 from skymem.policy.promote import quarantine
 from skymem.stores.lifecycle import Lifecycle
@@ -54,27 +54,28 @@ def apply(carrying: Carrying) -> str:
 
 
 def _copies(sight: Sight, found: Plan, wrong: Memory) -> Iterator[str]:
-    """Memories that say the very same but for case and punctuation, in every tier.
+    """The memories whose text is the wrong one's (`copy_key`), in every tier.
 
     None that names another user, tenant or scope: what is wrong of one may be right of another.
     """
-    words = word_key(wrong.content)
+    said = copy_key(wrong.content)
     for entry in sight.reading.entries():
         if isinstance(entry, Damage):
             found.decisions.append(quarantine(entry))
             continue
         found.lines += 1
-        if _same(entry, words) and not _is_anothers(entry.memory, wrong):
+        if _is_copy(entry.memory, said, wrong):
             yield entry.id
     life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
-    same = [stored.id for stored in life.same_words(words)]
+    same = [stored.id for stored in life.same_words(word_key(wrong.content))]
     for kept in sight.shelf.read(sight.catalog.find(sight.agent, same)):
-        if not _is_anothers(kept.memory, wrong):
+        if _is_copy(kept.memory, said, wrong):
             yield kept.id
 
 
-def _same(entry: Entry, words: bytes) -> bool:
-    return bool(entry.memory.content) and word_key(entry.memory.content) == words
+def _is_copy(memory: Memory, said: str, wrong: Memory) -> bool:
+    same = bool(memory.content) and copy_key(memory.content) == said
+    return same and not _is_anothers(memory, wrong)
 
 
 def _is_anothers(memory: Memory, wrong: Memory) -> bool:

@@ -1,8 +1,9 @@
 """Which memories become one? Old notes without a time to live, and copies (rows N7, N8, P15, P16).
 
 Notes are quoted whole, each with its source, so nothing they say is lost. Copies become their
-newest; two texts that differ in a number, a date, a name, a negation or any word that carries
-meaning are no copies. The originals stay readable as history: what is made supersedes them.
+newest; two texts that differ in anything but their first capital, their full stop and their
+white space are no copies, nor are two of different projects or of different moments. The originals
+stay readable as history: what is made supersedes them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,12 +20,15 @@ from skymem.model.plan import Addition, Decision, Plan, Reason
 from skymem.model.records import Statement, seconds
 from skymem.model.rules import RetentionRules
 from skymem.model.spelling import compose
+from skymem.policy.alike import copy_key, is_of_its_moment
 from skymem.policy.faithful import signature
 from skymem.policy.importance import worth
+from skymem.policy.living import places
 from skymem.policy.standing import expires_us
 
 DAY_US: Final = 86_400_000_000
 SUMMARY: Final = "summary"
+PERMANENT: Final = "permanent"
 BYTES_MAX: Final = 256 * 1024
 """Of the notes that one summary quotes: a longer line serves nobody."""
 
@@ -78,8 +82,7 @@ def plan_merge(
         elif _is_unlimited(item.memory):
             notes.setdefault(_whose(item.memory), []).append(item)
         else:
-            key = (_whose(item.memory), item.memory.kind, signature(item.memory.content))
-            copies.setdefault(key, []).append(item)
+            copies.setdefault(_said(item.memory), []).append(item)
     for whose in sorted(notes):
         for batch in _batches(notes[whose], rules.merge.batch):
             _make(plan, batch, merged_summary(batch, now_us=now_us, kinds=rules.kinds))
@@ -124,12 +127,14 @@ def merged_summary(items: Sequence[MergeItem], *, now_us: int, kinds: Kinds = KI
 
 
 def merged_copies(items: Sequence[MergeItem], *, now_us: int, kinds: Kinds = KINDS) -> Addition:
-    """Make one memory of copies: it says what the newest says (rows P15, P16)."""
+    """Make one memory of copies: it says what the newest says, and lasts as the most lasting."""
     ordered = sorted(items, key=_age)
     newest = ordered[-1].memory
     fields: dict[str, Any] = {"content": newest.content}
     fields |= {"kind": newest.kind} if newest.kind else {}
-    fields |= {"stability": newest.stability} if newest.stability else {}
+    lasting = any(item.memory.stability == PERMANENT for item in ordered)
+    stability = PERMANENT if lasting else newest.stability
+    fields |= {"stability": stability} if stability else {}
     evidence = list(dict.fromkeys(one for item in ordered for one in item.memory.evidence))
     fields |= {"evidence": evidence} if evidence else {}
     return _addition(ordered, fields, now_us, kinds, time_us=newest.time_us)
@@ -197,6 +202,24 @@ def _whose(memory: Memory) -> _Whose:
         scope.get("scope", ""),
         scope.get("session", ""),
         memory.sensitivity == SENSITIVE,
+    )
+
+
+def _said(memory: Memory) -> tuple[Any, ...]:
+    """What copies have in common: text, kind, whom it concerns, and where compress would put it.
+
+    "Due tomorrow" said on two days are two things, and so is one aim of two projects.
+    """
+    text = memory.content
+    where = {(place.key, place.section) for place in places(memory)}
+    moment = memory.time_us if is_of_its_moment(text) else None
+    return (
+        _whose(memory),
+        memory.kind,
+        signature(text),
+        copy_key(text),
+        frozenset(where),
+        moment,
     )
 
 

@@ -12,6 +12,7 @@ from skymem import app, upkeep
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.stores.protection import read_protection
 from tests.conftest import Desk, line
+from tests.policy.test_alike import NO_COPIES
 
 MIXED = [
     line("first", 0.9),
@@ -223,6 +224,21 @@ def test_a_correction_takes_the_place_of_every_copy(desk: Desk, home: app.Home) 
     assert (made.tags, made.importance, made.scope) == (("preference",), 0.9, {"user_id": "ann"})
     upkeep.undo_run(home, None, ["sky"])
     assert not [m for m in desk.memories("long") if m.content.endswith("8am")]
+
+
+@pytest.mark.parametrize(("wrong", "other"), NO_COPIES)
+@pytest.mark.parametrize("promoted", [True, False])
+def test_a_correction_leaves_what_only_looks_like_a_copy(
+    desk: Desk, home: app.Home, wrong: str, other: str, promoted: bool
+) -> None:
+    desk.echo(line(wrong, 0.9), line(other, 0.9))
+    if promoted:
+        desk.run("promote")
+    name = ids(desk, home)[wrong]
+    upkeep.correct_memory(home, "sky", name, "That was wrong")
+
+    (made,) = [m for m in desk.memories("long") if m.content == "That was wrong"]
+    assert made.supersedes == (name,)
 
 
 def test_the_ledger_and_the_status_hold_no_text(desk: Desk, home: app.Home) -> None:
