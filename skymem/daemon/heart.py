@@ -89,6 +89,8 @@ class Heart:
 
     def _write(self, beat: Mapping[str, object]) -> str:
         try:
+            if self._seq == 1:
+                self._status.begin_heartbeat()
             self._status.write_heartbeat(beat)
         except (SkymemError, OSError) as error:
             return str(error)

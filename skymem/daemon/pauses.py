@@ -96,6 +96,7 @@ class Pauses:
                     self._files.rename(self._path, self._path.with_name("paused.json.damaged"))
             paused = self.read()
             changes = decide(paused)
+            self._files.remove_left(self._path.parent, self._path.name)
             if changes:
                 merged = {**paused, **changes}
                 self._write({name: at for name, at in merged.items() if at is not None})

@@ -202,10 +202,11 @@ class RunBook:
             self._complain(error)
 
     def _set_damage_aside(self) -> None:
-        """Keep a file that is no record for whoever wants to look, out of the way."""
-        if _entries(_document(self._path)) is not None:
-            return
+        """Keep a file that is no record for whoever wants to look; what a kill left of one goes."""
         try:
+            self._files.remove_left(self._path.parent, self._path.name)
+            if _entries(_document(self._path)) is not None:
+                return
             with disk_errors(self._path):
                 if not self._path.exists():
                     return

@@ -33,6 +33,7 @@ class EngineStatus:
         self._started = now()
         self._told: dict[str, Any] = {}
         self._told_at = float("-inf")
+        self._begun = False
 
     async def tell(self, facts: dict[str, Any], *, last: bool = False) -> None:
         """Write `facts` if they are news; the `last` time in any case."""
@@ -55,6 +56,9 @@ class EngineStatus:
             if not self._path.parent.parent.is_dir():
                 return  # a home that was removed is not made again
             self._files.make_directory(self._path.parent)
+            if not self._begun:  # the engine's lock says that no other engine writes it
+                self._files.remove_left(self._path.parent, self._path.name)
+                self._begun = True
             self._files.replace(self._path, json.dumps(record, allow_nan=False).encode() + b"\n")
         except SkymemError:
             return  # its age tells readers; requests go on

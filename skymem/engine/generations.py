@@ -42,6 +42,16 @@ class Generations:
         self._files = files
         self._model = model
 
+    def tidy(self) -> None:
+        """Remove what an engine that was killed left of its records; the engine's lock is held.
+
+        Raises:
+            DiskError: the disk refuses.
+        """
+        self._files.remove_left(self.directory)
+        for one in self.directory.glob("g*"):
+            self._files.remove_left(one)
+
     def path(self, name: str) -> Path:
         """The Chroma path of a generation."""
         return self.directory / name

@@ -128,6 +128,7 @@ class HomeIndex(Comparing):
         if name in self._lost:
             keeper.problems.append(self._lost.pop(name))
         with contextlib.suppress(DiskError):  # what is owed then stays so
+            keeper.generations.tidy()
             keeper.announce(store)
         self._open[name] = Agent(store, keeper)
         self._visited.add(name)

@@ -5,7 +5,7 @@ from typing import Final
 from skymem.errors import ClockMovedError
 from skymem.jobs.workplace import Workplace
 from skymem.policy.clock import Seen, moved
-from skymem.stores.clock_record import last_seen, record_seen
+from skymem.stores.clock_record import last_seen, record_seen, was_cut_short
 
 GO_BY_AGE: Final = ("compress", "merge", "prune", "compact")
 """Jobs that decide by how old something is."""
@@ -30,7 +30,7 @@ def check_clock(work: Workplace, job: str, *, dry_run: bool = False) -> None:
             raise ClockMovedError(how)
         work.degrade(f"clock: {how}")
         return
-    if not dry_run and (how is not None or not _is_fresh(last, now)):
+    if not dry_run and (how or not _is_fresh(last, now) or was_cut_short(work.paths)):
         record_seen(work.paths, work.files, now)
 
 

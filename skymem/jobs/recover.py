@@ -29,11 +29,10 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     What it cuts off is added to what the drains set aside.
     """
     _secure_names(work, shelf)
-    _tidy(shelf, shelf.paths.directory)
-    _tidy(shelf, shelf.paths.quarantine)
-    _tidy(shelf, shelf.paths.trash)
+    for directory in (shelf.paths.directory, shelf.paths.quarantine, shelf.paths.trash):
+        shelf.files.remove_left(directory)
     if shelf.paths.name == DEFAULT_AGENT:  # its jobs adopt the flat file, and nobody else's
-        _tidy(shelf, work.paths.memory)
+        shelf.files.remove_left(work.paths.memory)
     home_key.tidy(work.paths, shelf.files)
     shelf.drains.recover()
     ledger = work.ledger()
@@ -65,13 +64,6 @@ def _secure_names(work: Workplace, shelf: Shelf) -> None:
         if directory.is_dir():
             with disk_errors(directory):
                 shelf.files.fsync_directory(directory)
-
-
-def _tidy(shelf: Shelf, directory: Path) -> None:
-    """Remove temporary files of runs that are no more; the job lock says that none is at work."""
-    with disk_errors(directory):
-        for leftover in directory.glob(".*.new"):
-            shelf.files.unlink(leftover)
 
 
 def _swapped(shelf: Shelf, begin: dict[str, Any]) -> bool:

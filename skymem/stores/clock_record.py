@@ -7,7 +7,7 @@ import json
 from typing import Final
 
 from skymem.policy.clock import Seen
-from skymem.stores.files import Files, disk_errors
+from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held
 from skymem.stores.status import read_json
@@ -25,6 +25,11 @@ def last_seen(paths: HomePaths) -> Seen | None:
         return None
 
 
+def was_cut_short(paths: HomePaths) -> bool:
+    """Whether a kill left half of a record; recording anew removes it."""
+    return any(paths.state.glob(f".{paths.clock.name}.*.new"))
+
+
 def record_seen(paths: HomePaths, files: Files, seen: Seen) -> None:
     """Record the clocks, found in order; what a kill left of an earlier record is removed.
 
@@ -36,7 +41,5 @@ def record_seen(paths: HomePaths, files: Files, seen: Seen) -> None:
     files.make_directory(paths.state)
     files.make_directory(paths.run)
     with held(paths.run / "clock.lock", "clock", deadline_seconds=LOCK_SECONDS):
-        with disk_errors(paths.clock):
-            for leftover in paths.state.glob(f".{paths.clock.name}.*.new"):
-                files.unlink(leftover)
+        files.remove_left(paths.state, paths.clock.name)
         files.replace(paths.clock, json.dumps(document, allow_nan=False).encode() + b"\n")

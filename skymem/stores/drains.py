@@ -111,9 +111,7 @@ class Drains:
 
     def recover(self) -> None:
         """Finish or take back what a kill left half done."""
-        with disk_errors(self._agent.drains):
-            for leftover in self._agent.drains.glob(".*.new"):
-                self._files.unlink(leftover)
+        self._files.remove_left(self._agent.drains)
         cursors = self._agent.drains.glob("[!.]*.cursor.json")
         named = (path.with_name(path.name.removesuffix(".cursor.json")) for path in cursors)
         for drain in sorted({*named, *self.names()}):

@@ -230,6 +230,22 @@ class Files:
                 os.close(fd)
         return temporary
 
+    def remove_left(self, directory: Path, name: str = "*") -> None:
+        """Remove what kills left between `write_beside` and its rename, of the files called `name`.
+
+        For whoever holds the lock under which they are written: another's write may not be at work.
+
+        Args:
+            directory: where they are; one that isn't there has none.
+            name: a pattern, as of a shell.
+
+        Raises:
+            DiskError: one can't be removed.
+        """
+        with disk_errors(directory):
+            for leftover in directory.glob(f".{name}.*.new"):
+                self.unlink(leftover)
+
     def _write_all(self, fd: int, data: bytes) -> None:
         view = memoryview(data)
         while view:

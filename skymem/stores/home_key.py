@@ -17,7 +17,6 @@ from skymem.stores.lock import held
 KEY_BYTES: Final = 32
 FINGERPRINT_BYTES: Final = 12
 LOCK_SECONDS: Final = 30.0
-LEFT: Final = ".key.*.new"
 
 
 class KeyDamagedError(SkymemError):
@@ -71,7 +70,7 @@ def _make(path: Path, paths: HomePaths, files: Files) -> None:
     with held(paths.run / "ledger.lock", "key", deadline_seconds=LOCK_SECONDS):
         if _read(path) is not None:
             return
-        _remove_left(path, files)
+        files.remove_left(path.parent, path.name)
         files.replace(path, os.urandom(KEY_BYTES))
 
 
@@ -82,15 +81,8 @@ def tidy(paths: HomePaths, files: Files) -> None:
         DiskError: it can't be removed.
     """
     path = paths.audit / "key"
-    if not any(path.parent.glob(LEFT)):
+    if not any(path.parent.glob(f".{path.name}.*.new")):
         return
     files.make_directory(paths.run)
     with held(paths.run / "ledger.lock", "key", deadline_seconds=LOCK_SECONDS):
-        _remove_left(path, files)
-
-
-def _remove_left(path: Path, files: Files) -> None:
-    """Remove half made keys; the ledger's lock says that nobody is at work on one."""
-    with disk_errors(path):
-        for leftover in path.parent.glob(LEFT):
-            files.unlink(leftover)
+        files.remove_left(path.parent, path.name)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.stores.files import Files, disk_errors
+from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held
 
@@ -62,6 +62,10 @@ class StatusFiles:
             self._files.replace(self.last_action, line)
         return seq
 
+    def begin_heartbeat(self) -> None:
+        """Remove what a daemon that was killed left of a heartbeat; the daemon's lock is held."""
+        self._files.remove_left(self._paths.status, self.heartbeat.name)
+
     def write_heartbeat(self, beat: Mapping[str, Any]) -> None:
         """Record that the daemon is alive."""
         self._files.make_directory(self._paths.status)
@@ -82,10 +86,8 @@ class StatusFiles:
 
     def _tidy(self) -> None:
         """Remove what a kill left of a result; the heartbeat is the daemon's own to write."""
-        for pattern in (f".{self.last_action.name}.*.new", "jobs/.*.new"):
-            for leftover in self._paths.status.glob(pattern):
-                with disk_errors(leftover):
-                    self._files.unlink(leftover)
+        self._files.remove_left(self._paths.status, self.last_action.name)
+        self._files.remove_left(self.jobs)
 
     def _last_seq(self) -> int:
         # One of the two may have been deleted by hand, or not been reached before a kill.
