@@ -143,9 +143,9 @@ def _empty(work: Workplace, shelf: Shelf, due: Collection[Held]) -> None:
     begin = {"op": "begin", **whose, "job": "compact", "short": [], "decisions": len(due)}
     batches = in_batches("decided", spelled, op="decide", **whose)
     work.ledger().append([begin, *batches], now)
-    by_file: dict[Path, set[str]] = {}
+    by_file: dict[Path, set[tuple[str, bytes]]] = {}
     for held in due:  # by file: what was removed twice has its last removal still to come
-        by_file.setdefault(shelf.trash.file_of(held.run), set()).add(held.id)
-    for path, ids in by_file.items():
-        shelf.trash.without(path, ids)
+        by_file.setdefault(shelf.trash.file_of(held.run), set()).add(held.key)
+    for path, gone in by_file.items():
+        shelf.trash.without(path, gone)
     work.ledger().append([{"op": "end", **whose, "job": "compact"}], work.now())

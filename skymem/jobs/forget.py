@@ -13,10 +13,10 @@ from skymem.jobs.table import Job
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Decision, Plan, Reason, Stored
 from skymem.policy.promote import leave, quarantine, repeat
-from skymem.stores.catalog import tier_files
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import tier_entries
+from skymem.stores.tiers import tier_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ def plan(sight: Sight, wanted: Wanted) -> Plan:
             continue
         place = (-1, stored.start, stored.end)
         found.decisions.append(Decision("trash", stored.id, *place, reason, stored.file))
+    found.decisions += removal.repeats(sight, found.decisions)
     return found
 
 

@@ -19,7 +19,7 @@ from skymem.jobs.seen import remember_known, seen
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Damage, Entry, Plan
 from skymem.model.strict_json import BOM, LineDamage
-from skymem.stores.catalog import Catalog, tier_files, tier_of, trash_files
+from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import (
     TIER_LINE_BYTES_MAX,
@@ -30,6 +30,7 @@ from skymem.stores.lines import (
 )
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Shelf
+from skymem.stores.tiers import tier_files, tier_of, trash_files
 from skymem.stores.trash import ENVELOPE_BYTES_MAX, opened
 
 NAMED_MAX: Final = 1000

@@ -198,6 +198,8 @@ class Carrying:
             taken_from_short(self.shelf, self.reading, short),
             taken_elsewhere(self.shelf, self.catalog, self._elsewhere),
         ):
+            if decision.action in STAYING:
+                continue
             line = spell(raw, memory, decision)
             before = key.fingerprint(raw.rstrip(b"\n"))
             # What goes to trash lies there as it was, inside an envelope.

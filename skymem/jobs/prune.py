@@ -14,11 +14,11 @@ from skymem.model.plan import Plan, Stored
 from skymem.policy.archives import ArchiveFile
 from skymem.policy.budget import Spent, overrun, spent_lately
 from skymem.policy.prune import PruneView, plan_prune
-from skymem.stores.catalog import tier_files, tier_of
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.recall_log import most_recalled
 from skymem.stores.standings import Standings
+from skymem.stores.tiers import tier_files, tier_of
 
 SECOND_US = 1_000_000
 
@@ -38,6 +38,7 @@ def plan(sight: Sight) -> Plan:
         grace_us=round(rules.restore_grace_seconds * SECOND_US),
     )
     _check_budget(sight, found)
+    found.decisions += removal.repeats(sight, found.decisions)
     return found
 
 

@@ -54,7 +54,9 @@ class Return:
     gone: dict[str, list[Edit]] = field(default_factory=dict)
     """What leaves those files, by name: it goes to short-term or to trash."""
 
-    from_trash: set[str] = field(default_factory=set)
+    from_trash: set[tuple[str, bytes]] = field(default_factory=set)
+    """By their `Held.key`."""
+
     to_trash: list[Held] = field(default_factory=list)
     gates: dict[str, str] = field(default_factory=dict)
     """Of what comes back, by id, the gate of the rule that had moved it."""
@@ -66,7 +68,7 @@ class Return:
             self.short.append(line)
         else:
             self.files.setdefault(held.file, []).append(line)
-        self.from_trash.add(held.id)
+        self.from_trash.add(held.key)
         self.gates[held.id] = held.reason.gate
 
     def carry_out(self, run: str) -> None:

@@ -5,6 +5,7 @@ the file a run started from, its swap did not happen and every line is still the
 """
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ from skymem.model.plan import Damage, Entry
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
 from skymem.stores import home_key
-from skymem.stores.catalog import Catalog, tier_files
+from skymem.stores.catalog import Catalog
 from skymem.stores.edits import Edit
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import CHUNK_BYTES, TIER_LINE_BYTES_MAX, last_newline_end, read_entries
 from skymem.stores.rewrite import rewrite
 from skymem.stores.shelf import Shelf, tier_entries
 from skymem.stores.swap import drain_name
+from skymem.stores.tiers import tier_files
 
 
 def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
@@ -80,15 +82,14 @@ def _finish_removal(shelf: Shelf, run: str) -> None:
 
     Lines of short-term that are still there are repeats now, and the next job drops them.
     """
-    held: dict[str, set[bytes]] = {}
-    for one in shelf.trash.read(shelf.trash.file_of(run)):
-        if one.tier != "short":
-            held.setdefault(one.file, set()).add(digest(one.memory))
-    for name, digests in held.items():
+    held = {
+        digest(one.memory)
+        for one in shelf.trash.read(shelf.trash.file_of(run))
+        if one.tier != "short"
+    }
+    for name, path in tier_files(shelf.paths) if held else ():  # a repeat may stand in any of them
         gone = [
-            Edit(entry.start, entry.end)
-            for entry in tier_entries(shelf.paths.directory / name)
-            if entry.digest in digests
+            Edit(entry.start, entry.end) for entry in tier_entries(path) if entry.digest in held
         ]
         if gone:
             rewrite(shelf.paths, shelf.files, name, gone)
@@ -96,17 +97,16 @@ def _finish_removal(shelf: Shelf, run: str) -> None:
 
 def _finish_restoring(shelf: Shelf) -> None:
     """Take out of trash what has come back to a tier already; the rest stays there."""
-    lying = {held.id: digest(held.memory) for held in shelf.trash.all()}
+    lying: dict[bytes, set[tuple[str, bytes]]] = {}
+    for held in shelf.trash.all():
+        lying.setdefault(digest(held.memory), set()).add(held.key)
     if not lying:
         return
-    back: set[str] = set()
-    for _, path in tier_files(shelf.paths):
-        for entry in tier_entries(path):
-            name = entry.memory.source_id or entry.digest.hex()
-            if lying.get(name) == entry.digest:
-                back.add(name)
-    digests = {entry.digest for entry in shelf.short_entries() if isinstance(entry, Entry)}
-    back.update(name for name, one in lying.items() if one in digests)
+    stored = chain.from_iterable(tier_entries(path) for _, path in tier_files(shelf.paths))
+    back: set[tuple[str, bytes]] = set()
+    for entry in chain(stored, shelf.short_entries()):
+        if isinstance(entry, Entry):
+            back |= lying.get(entry.digest, set())
     for path in shelf.trash.names():
         shelf.trash.without(path, back)
 

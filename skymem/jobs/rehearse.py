@@ -16,10 +16,11 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import JOBS, Job, Table
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.plan import Plan
-from skymem.stores.catalog import Catalog, tier_files
+from skymem.stores.catalog import Catalog
 from skymem.stores.lines import ContentHash
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Reading, Shelf
+from skymem.stores.tiers import tier_files
 
 
 def check_fit(

@@ -1,12 +1,27 @@
 """Removing memories: each goes to trash with its reason, whatever its tier (promise 5)."""
 
+from collections.abc import Iterable
+
 from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
 from skymem.model.identity import DIGEST_BYTES
 from skymem.model.memory import Memory
-from skymem.model.plan import Decision
-from skymem.stores.catalog import tier_of
+from skymem.model.plan import Decision, Reason
 from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.tiers import tier_of
 from skymem.stores.trash import Held
+
+
+def repeats(sight: Sight, leaving: Iterable[Decision]) -> list[Decision]:
+    """Decide the lines that repeat, in long-term or archives, what leaves for trash from there."""
+    names = [one.id for one in leaving if one.action == "trash" and one.file]
+    whole = sight.catalog.find(sight.agent, names)
+    reason = Reason("already_in", note="trash")
+    return [
+        Decision("repeat", name, -1, one.start, one.end, reason, one.file)
+        for name, one in sight.catalog.repeats(sight.agent, names)
+        if one.digest == whole[name].digest
+    ]
 
 
 def apply(carrying: Carrying) -> str:

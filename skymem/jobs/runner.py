@@ -33,13 +33,14 @@ from skymem.jobs.table import COMBINED, JOBS, Job, Table, steps_of, threshold_of
 from skymem.jobs.undo import undo
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Plan
-from skymem.stores.catalog import Catalog, tier_files
+from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import rag_pending
 from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
 from skymem.stores.rewrite import TierChangedError
 from skymem.stores.shelf import Shelf
 from skymem.stores.swap import ShortTermChangedError
+from skymem.stores.tiers import tier_files
 
 Plans: TypeAlias = Mapping[tuple[str, str], Plan]
 

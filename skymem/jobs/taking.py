@@ -1,7 +1,8 @@
 """Reading the lines that are about to move, each checked to be what was decided about."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from skymem.model.identity import DIGEST_BYTES, digest
 from skymem.model.memory import Memory
@@ -49,11 +50,12 @@ def taken_elsewhere(shelf: Shelf, catalog: Catalog, by_file: Mapping[str, list[D
     """Read lines of long-term and archives.
 
     Raises:
-        TierChangedError: a line is not what the catalog has under its id.
+        TierChangedError: a line is not what the catalog has at its place.
     """
     for name, decisions in by_file.items():
         path = shelf.paths.directory / name
-        places = catalog.find(shelf.paths.name, [decision.id for decision in decisions])
+        ids = [decision.id for decision in decisions]
+        digests = _digests(catalog, shelf.paths.name, ids)
         with disk_errors(path):
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
@@ -61,12 +63,17 @@ def taken_elsewhere(shelf: Shelf, catalog: Catalog, by_file: Mapping[str, list[D
                 raw = os.pread(fd, decision.end - decision.start, decision.start)
                 raw = raw.removeprefix(BOM) if decision.start == 0 else raw
                 memory = _memory(raw)
-                place = places.get(decision.id)
-                if memory is None or place is None or digest(memory) != place.digest:
+                if memory is None or digest(memory) != digests.get((name, decision.start)):
                     raise TierChangedError(str(path))
                 yield raw, memory, decision
         finally:
             os.close(fd)
+
+
+def _digests(catalog: Catalog, agent: str, ids: Sequence[str]) -> dict[tuple[str, int], bytes]:
+    """What the catalog has of these memories, by file and start: each, and what repeats it."""
+    places = chain(catalog.find(agent, ids).items(), catalog.repeats(agent, ids))
+    return {(place.file, place.start): place.digest for _, place in places}
 
 
 def _memory(raw: bytes) -> Memory | None:

@@ -209,6 +209,10 @@ class _Undoing:
             self._back.short.append(Returning(name, self._as_it_was(name, place), at=line))
             self._leaves(place)
             self._back.gates[name] = gate
+        returning = [name for name in places if name in self._back.gates]
+        for name, again in self._catalog.repeats(self._record.agent, returning):
+            if again.digest == places[name].digest:
+                self._leaves(again)
 
     def _leaves(self, place: Found) -> None:
         edit = Edit(place.start, place.end)

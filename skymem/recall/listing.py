@@ -11,12 +11,13 @@ from skymem.model.plan import Damage
 from skymem.recall.request import Filters
 from skymem.recall.result import listed
 from skymem.recall.search import READER_BUSY_MS, Place
-from skymem.stores.catalog import Catalog, tier_files, tier_of
+from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf, tier_entries
 from skymem.stores.standings import Standings
+from skymem.stores.tiers import tier_files, tier_of
 
 LOOKED_UP_AT_ONCE: Final = 200
 

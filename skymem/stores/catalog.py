@@ -23,6 +23,7 @@ from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
+from skymem.stores.tiers import tier_files, tier_of, trash_files
 from skymem.stores.trash import trash_entries
 
 LOOKUP_IDS: Final = 500
@@ -34,7 +35,10 @@ _FIND: Final = """
 SELECT id, tier, digest, name, start, end FROM memories JOIN files USING (file)
 WHERE memories.agent = ? AND id IN ({})
 """
-
+_REPEATS: Final = """
+SELECT id, tier, digest, name, start, end FROM repeats JOIN files USING (file)
+WHERE repeats.agent = ? AND id IN ({}) AND tier IN ('long', 'archive') ORDER BY name, start
+"""
 
 _INSERT: Final = "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -141,7 +145,7 @@ class Catalog:
         with self._writing():
             if not all(_still_there(on_disk.get(name), row) for name, row in rows.items()):
                 # Files can share ids, and an id is kept once: all of them are read again.
-                for table in ("memories", "links", "files"):
+                for table in ("memories", "repeats", "links", "files"):
                     self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
                 rows = {}
             for name, path in on_disk.items():
@@ -157,11 +161,11 @@ class Catalog:
             file = self._file(agent, tier, name)
             stop = last_newline_end(fd, status.st_size)
             if tier == "trash":
-                self._insert(agent, file, trash_entries(fd, start, stop), links=None)
+                self._insert(agent, file, start, trash_entries(fd, start, stop), links=None)
             else:
                 links: list[Link] = []
                 entries = read_entries(fd, start, stop, TIER_LINE_BYTES_MAX)
-                self._insert(agent, file, entries, links=links)
+                self._insert(agent, file, start, entries, links=links)
                 self._database.executemany(
                     "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?)",
                     ((agent, *link, file) for link in links),
@@ -185,14 +189,14 @@ class Catalog:
         self,
         agent: str,
         file: int,
+        start: int,
         entries: Iterable[Entry | Damage],
         *,
         links: list[Link] | None,
     ) -> None:
-        """Take in entries; what they refer to goes to `links`, where that is wanted."""
+        """Take in entries from `start` on; what they refer to goes to `links`, where wanted."""
         damaged = 0
         oldest: int | None = None
-        before = self._database.total_changes
 
         def rows() -> Iterator[tuple[Any, ...]]:
             nonlocal damaged, oldest
@@ -211,7 +215,8 @@ class Catalog:
                 yield (agent, name, entry.digest, *place, *_aspects(memory))
 
         self._database.executemany(_INSERT, rows())
-        added = self._database.total_changes - before
+        query = "SELECT COUNT(*) FROM memories WHERE file = ? AND start >= ?"
+        added = self._database.execute(query, (file, start)).fetchone()[0]
         self._database.execute(
             "UPDATE files SET memories = memories + ?, damaged = damaged + ?, "
             "oldest_us = MIN(COALESCE(oldest_us, ?), COALESCE(?, oldest_us)) WHERE file = ?",
@@ -232,15 +237,22 @@ class Catalog:
         return None if found is None else int(found)
 
     def find(self, agent: str, ids: Sequence[str]) -> dict[str, Found]:
-        """Find which of these ids long-term or an archive has."""
-        found: dict[str, Found] = {}
+        """Find which of these ids long-term, an archive or trash has."""
+        return dict(self._places(_FIND, agent, ids))
+
+    def repeats(self, agent: str, ids: Sequence[str]) -> Iterator[tuple[str, Found]]:
+        """Lines of long-term and archives beside those that `find` finds, under the same id.
+
+        A hand put them there, or a tool that copies; most of them say the very same.
+        """
+        return self._places(_REPEATS, agent, ids)
+
+    def _places(self, query: str, agent: str, ids: Sequence[str]) -> Iterator[tuple[str, Found]]:
         for first in range(0, len(ids), LOOKUP_IDS):
             batch = ids[first : first + LOOKUP_IDS]
-            marks = ",".join("?" * len(batch))
-            query = _FIND.format(marks)
-            for name, *place in self._database.execute(query, (agent, *batch)):
-                found[name] = Found(*place)
-        return found
+            spelled = query.format(",".join("?" * len(batch)))
+            for name, *place in self._database.execute(spelled, (agent, *batch)):
+                yield name, Found(*place)
 
     def find_by_prefix(self, agent: str, prefix: str, limit: int) -> list[str]:
         """Find ids that start with `prefix`, for a person who types the first letters."""
@@ -312,34 +324,6 @@ class Catalog:
             self._database.execute(
                 "INSERT OR REPLACE INTO known VALUES (?, ?, ?)", (agent, digests, json.dumps(named))
             )
-
-
-def tier_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
-    """The agent's long-term file and its archives, by name."""
-    try:
-        names = sorted(os.listdir(agent.directory))
-    except FileNotFoundError:
-        return
-    for name in names:
-        archive = name.startswith("short_term_archive_") and name.endswith(".jsonl")
-        path = agent.directory / name
-        regular = path.is_file() and not path.is_symlink()
-        if (name == "long_term.jsonl" or archive) and regular:
-            yield name, path
-
-
-def trash_files(agent: AgentPaths) -> Iterator[tuple[str, Path]]:
-    """The agent's trash, by names relative to its directory."""
-    for path in sorted(agent.trash.glob("[!.]*.jsonl")):
-        if path.is_file() and not path.is_symlink():
-            yield f"{agent.trash.name}/{path.name}", path
-
-
-def tier_of(name: str) -> str:
-    """Which tier a file belongs to, by its name in the agent's directory."""
-    if name.startswith("trash/"):
-        return "trash"
-    return "long" if name == "long_term.jsonl" else "archive"
 
 
 def links_of(name: str, memory: Memory) -> Iterator[Link]:

@@ -3,13 +3,14 @@
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from skymem.stores.home import HomePaths
 
-SCHEMA_VERSION: Final = 3
-READABLE_VERSIONS: Final = (0, 1, 2, SCHEMA_VERSION)
+SCHEMA_VERSION: Final = 4
+READABLE_VERSIONS: Final = (0, 1, 2, 3, SCHEMA_VERSION)
 
 _MEMORIES: Final = """
 CREATE TABLE memories (
@@ -27,11 +28,29 @@ CREATE TABLE judged (run TEXT PRIMARY KEY, agent TEXT, ts REAL, judged TEXT);
 CREATE TABLE links (
     agent TEXT, target TEXT, relation TEXT, source TEXT, file INTEGER,
     PRIMARY KEY (agent, target, relation, source)) WITHOUT ROWID;
+CREATE TABLE repeats (
+    agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER,
+    PRIMARY KEY (agent, id, file, start)) WITHOUT ROWID;
+CREATE TRIGGER taken BEFORE INSERT ON memories
+WHEN EXISTS (SELECT 1 FROM memories WHERE agent = NEW.agent AND id = NEW.id)
+BEGIN
+    UPDATE files SET memories = memories - 1
+    WHERE tier = 'trash' AND (SELECT tier FROM files WHERE file = NEW.file) <> 'trash'
+    AND file = (SELECT file FROM memories WHERE agent = NEW.agent AND id = NEW.id);
+    DELETE FROM memories WHERE agent = NEW.agent AND id = NEW.id
+    AND (SELECT tier FROM files WHERE files.file = memories.file) = 'trash'
+    AND (SELECT tier FROM files WHERE file = NEW.file) <> 'trash';
+    INSERT OR IGNORE INTO repeats
+    SELECT NEW.agent, NEW.id, NEW.digest, NEW.file, NEW.start, NEW.end
+    WHERE EXISTS (SELECT 1 FROM memories WHERE agent = NEW.agent AND id = NEW.id);
+END;
 """
 # `judged`: what runs removed by judgement, by tier, as the ledger tells it (row X4).
 # `searched`: what a job has been through, as it was, and found nothing to do.
 # `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
-# say the same but for case and punctuation. `relation`: "supersedes" or "evidence".
+# say the same but for case and punctuation. `relation`: "supersedes" or "evidence". `repeats`: the
+# lines whose id another line has already, which is the one in `memories`. `taken`: what a hand puts
+# into a tier is there, even where trash had it, whichever of the two files is read first.
 
 _SCHEMA: Final = """
 CREATE TABLE files (
@@ -49,20 +68,27 @@ CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB);
 _FROM_VERSION_1: Final = """
 ALTER TABLE files ADD COLUMN epoch TEXT NOT NULL DEFAULT '';
 ALTER TABLE files ADD COLUMN indexed_to INTEGER NOT NULL DEFAULT 0;
-CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB)
+CREATE TABLE short_indexed (agent TEXT PRIMARY KEY, epoch TEXT, known BLOB);
 """
 
 # What is read from the lines is read anew; what short-term held after the last run is kept.
 _FROM_VERSION_2: Final = """
 DROP TABLE memories;
 DELETE FROM files;
-DELETE FROM ledger
+DELETE FROM ledger;
+"""
+
+_FROM_VERSION_3: Final = """
+DROP TABLE searched;
+DROP TABLE judged;
+DROP TABLE links;
 """
 
 _STEPS: Final = {
     0: (_SCHEMA, _MEMORIES),
     1: (_FROM_VERSION_1, _FROM_VERSION_2, _MEMORIES),
     2: (_FROM_VERSION_2, _MEMORIES),
+    3: (_FROM_VERSION_3, _FROM_VERSION_2, _MEMORIES),
 }
 
 
@@ -117,7 +143,17 @@ def _upgrade(database: sqlite3.Connection) -> None:
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != SCHEMA_VERSION:  # else another process was faster
         for step in _STEPS[version]:
-            for statement in step.split(";"):
+            for statement in _statements(step):
                 database.execute(statement)
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     database.execute("COMMIT")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script where a statement ends; `executescript` would end the transaction."""
+    statement = ""
+    for part in script.split(";")[:-1]:
+        statement += part + ";"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -18,7 +18,7 @@ from skymem.model.plan import Damage, Entry, Inputs
 from skymem.model.rules import RetentionRules
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM
-from skymem.stores.catalog import Catalog, Found, tier_files, tier_of
+from skymem.stores.catalog import Catalog, Found
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Drains
 from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import AgentPaths
@@ -36,6 +36,7 @@ from skymem.stores.naming import Naming
 from skymem.stores.protection import Protection
 from skymem.stores.quarantine import Quarantine
 from skymem.stores.swap import Swap
+from skymem.stores.tiers import tier_files, tier_of
 from skymem.stores.trash import Trash, opened
 
 BATCH_ENTRIES: Final = 500

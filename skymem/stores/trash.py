@@ -7,7 +7,7 @@ and put back exactly as it was.
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +51,11 @@ class Held:
     def memory(self) -> Memory:
         """The line, read."""
         return read_line(self.line)
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """What tells it from the others: the id, and the line."""
+        return self.id, self.line
 
     def envelope(self) -> bytes:
         """Spell it as it stands in trash, with its newline."""
@@ -163,8 +168,12 @@ class Trash:
         """Find memories by their ids; of one that was removed twice, the last removal."""
         return {held.id: held for held in self.all() if held.id in ids}
 
-    def without(self, path: Path, ids: Collection[str]) -> int:
+    def without(self, path: Path, gone: Container[tuple[str, bytes]]) -> int:
         """Take memories out of a file, and the file away with the last; returns how many.
+
+        Args:
+            path: one of `names`.
+            gone: the `key` of each: two memories may have come here under one id.
 
         Raises:
             DiskError: the file is as before.
@@ -172,7 +181,7 @@ class Trash:
         kept: list[bytes] = []
         taken = 0
         for raw, held in self._lines(path):
-            if held is not None and held.id in ids:
+            if held is not None and held.key in gone:
                 taken += 1
             else:
                 kept.append(raw + b"\n")

@@ -60,13 +60,14 @@ def test_a_file_loses_those_that_are_taken_and_goes_with_the_last(desk: Desk) ->
     with path.open("ab") as stream:
         stream.write(b"by hand\n")
 
-    assert trash.without(path, {"b", "x"}) == 1
+    keys = {one.id: one.key for one in three}
+    assert trash.without(path, {keys["b"], ("x", b""), ("a", b"another's line")}) == 1
     assert [held.id for held in trash.all()] == ["a", "c"]
     assert path.read_bytes().endswith(b"by hand\n")
-    assert trash.without(path, {"a", "c"}) == 2
+    assert trash.without(path, {keys["a"], keys["c"]}) == 2
     assert path.read_bytes() == b"by hand\n"
     trash.keep("run2", [three[0].envelope()])
-    trash.without(trash.file_of("run2"), {"a"})
+    trash.without(trash.file_of("run2"), {keys["a"]})
     assert not trash.file_of("run2").exists()
 
 
