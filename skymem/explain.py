@@ -17,7 +17,7 @@ from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Kept, Shelf
-from skymem.stores.standings import Standings
+from skymem.stores.standings import Standings, living_evidence
 
 ELSEWHERE_AFTER_PROMOTION: Final = ("line_limit", "compressed", "merged")
 """Gates of short-term: what is promoted next does not come to them."""
@@ -139,10 +139,7 @@ def _explain(  # noqa: PLR0917  (one memory, and all that is known of it)
         protection.is_pinned(kept.id, kept.memory),
         restored.gate if restored is not None else "",
         None if by is None else (by.by, by.since_us),
-        any(
-            one.target == kept.id and one.source not in standings.chains
-            for one in life.references("evidence")
-        ),
+        kept.id in living_evidence(standings, shelf, catalog, rules.kinds),
         _since(shelf, life, kept),
     )
     gates, held = prospects(placed, agent, rules)

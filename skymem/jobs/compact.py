@@ -1,11 +1,12 @@
 """Compact: trash is emptied of what has lain in it for its grace (promise 5).
 
-After this `restore` no longer works for them. What a living summary cites stays, so that its
-evidence can be looked at (row R10).
+After this `restore` no longer works for them. What an active summary cites stays, so that its
+evidence can be looked at (row R10); so does the middle of a chain whose ends are there, or what it
+had replaced would be back.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from skymem.jobs.clock import check_clock
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready
 from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Plan
+from skymem.model.plan import Entry, Plan
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
-from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.naming import Naming
+from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Shelf
+from skymem.stores.standings import Standings, living_evidence
 from skymem.stores.trash import Held
 
 DAY_SECONDS = 86_400
@@ -114,19 +117,48 @@ def _one(work: Workplace, catalog: Catalog, one: Compacted, *, dry_run: bool) ->
 
 def _due(work: Workplace, shelf: Shelf, catalog: Catalog) -> tuple[list[Held], Counter[str]]:
     """What has lain long enough, and what stays, by the gate that keeps it."""
-    life = Lifecycle(catalog, shelf.paths.name, work.rules.kinds)
-    cited = {one.target for one in life.references("evidence")}
+    kinds = work.rules.kinds
+    standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
+    cited = living_evidence(standings, shelf, catalog, kinds)
+    protection = read_protection(shelf.paths.protected)
     before = work.now() - work.rules.trash.keep_seconds
-    due: list[Held] = []
+    due: dict[str, list[Held]] = {}
     kept: Counter[str] = Counter()
     for held in shelf.trash.all():
         if held.trashed_at > before:
             kept["too_young"] += 1
         elif held.id in cited:
             kept["evidence"] += 1
+        elif protection.is_pinned(held.id, held.memory):
+            kept["pinned"] += 1
         else:
-            due.append(held)
-    return due, kept
+            due.setdefault(held.id, []).append(held)
+    for name in _links(standings.bridges, shelf, catalog, gone=due):
+        kept["superseded"] += len(due.pop(name, ()))
+    return [held for each in due.values() for held in each], kept
+
+
+def _links(
+    bridges: Mapping[str, Collection[str]], shelf: Shelf, catalog: Catalog, *, gone: Collection[str]
+) -> set[str]:
+    """What in trash links a memory that stays to its superseder: without it that were active."""
+    if not bridges:
+        return set()
+    there = {entry.id for entry in _short(shelf, catalog)}
+    for name, place in catalog.find(shelf.paths.name, [*set().union(*bridges.values())]).items():
+        if place.tier != "trash" or name not in gone:
+            there.add(name)
+    links: set[str] = set()
+    while more := {name for name, below in bridges.items() if not there.isdisjoint(below)} - links:
+        links |= more
+        there |= more
+    return links
+
+
+def _short(shelf: Shelf, catalog: Catalog) -> list[Entry]:
+    found = [entry for entry in shelf.short_entries() if isinstance(entry, Entry)]
+    Naming(shelf.paths.name, catalog).name(found)
+    return found
 
 
 def _empty(work: Workplace, shelf: Shelf, due: Collection[Held]) -> None:

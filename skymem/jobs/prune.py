@@ -17,7 +17,7 @@ from skymem.policy.prune import PruneView, plan_prune
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.recall_log import most_recalled
-from skymem.stores.standings import Standings
+from skymem.stores.standings import Standings, living_evidence
 from skymem.stores.tiers import tier_files, tier_of
 
 SECOND_US = 1_000_000
@@ -64,9 +64,7 @@ def _view(sight: Sight) -> PruneView:
         rings=standings.chains.rings,
         pinned=protection.pinned.keys(),
         unpinned=protection.unpinned.keys(),
-        evidence={
-            one.target for one in life.references("evidence") if one.source not in standings.chains
-        },
+        evidence=living_evidence(standings, shelf, catalog, rules.kinds),
         restored={
             name: (one.gate, round(one.at * SECOND_US)) for name, one in protection.restored.items()
         },

@@ -5,7 +5,7 @@ and readers work out the rest. So what is forgotten gives back what it had repla
 """
 
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -184,6 +184,32 @@ class Chains:
     def __len__(self) -> int:
         """How many are superseded."""
         return len(self._by)
+
+
+def passed_on(
+    links: Iterable[Link], removed: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[Link, str]]:
+    """Follow chains through what is in trash: whatever that had replaced is not back.
+
+    Only where the last of a chain is removed its predecessor is active again.
+
+    Args:
+        links: each `supersedes` of what is in short, long or archive.
+        removed: what each memory in trash supersedes.
+
+    Yields:
+        What is superseded that way, and by way of which memory in trash.
+    """
+    for link in links:
+        met: set[str] = set()
+        waiting = [link.target] if link.target in removed else []
+        while waiting:
+            name = waiting.pop()
+            for target in removed.get(name, ()):
+                if target not in met and target != link.source:
+                    met.add(target)
+                    yield link._replace(target=target), name
+                    waiting.append(target)
 
 
 def standing(

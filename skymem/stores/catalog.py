@@ -42,8 +42,13 @@ WHERE repeats.agent = ? AND id IN ({}) AND tier IN ('long', 'archive') ORDER BY 
 
 _INSERT: Final = "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+SUPERSEDES: Final = "supersedes"
+EVIDENCE: Final = "evidence"
+REMOVED: Final = "removed"
+"""Superseded by what is in trash: no more, unless something took the place of that as well."""
+
 Link: TypeAlias = tuple[str, str, str]
-"""What is referred to, how (`supersedes` or `evidence`), and by which memory."""
+"""What is referred to, how, and by which memory."""
 
 
 class Found(NamedTuple):
@@ -160,16 +165,17 @@ class Catalog:
             tier = tier_of(name)
             file = self._file(agent, tier, name)
             stop = last_newline_end(fd, status.st_size)
+            links: list[Link] = []
             if tier == "trash":
-                self._insert(agent, file, start, trash_entries(fd, start, stop), links=None)
+                self._insert(agent, file, start, trash_entries(fd, start, stop), links)
+                links = [(*link[:1], REMOVED, link[2]) for link in links if link[1] == SUPERSEDES]
             else:
-                links: list[Link] = []
                 entries = read_entries(fd, start, stop, TIER_LINE_BYTES_MAX)
-                self._insert(agent, file, start, entries, links=links)
-                self._database.executemany(
-                    "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?)",
-                    ((agent, *link, file) for link in links),
-                )
+                self._insert(agent, file, start, entries, links)
+            self._database.executemany(
+                "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?)",
+                ((agent, *link, file) for link in links),
+            )
             self._database.execute(
                 "UPDATE files SET inode = ?, read_to = ?, mtime_ns = ?, tail = ? WHERE file = ?",
                 (status.st_ino, stop, status.st_mtime_ns, _tail(fd, stop), file),
@@ -191,10 +197,9 @@ class Catalog:
         file: int,
         start: int,
         entries: Iterable[Entry | Damage],
-        *,
-        links: list[Link] | None,
+        links: list[Link],
     ) -> None:
-        """Take in entries from `start` on; what they refer to goes to `links`, where wanted."""
+        """Take in entries from `start` on; what they refer to goes to `links`."""
         damaged = 0
         oldest: int | None = None
 
@@ -209,8 +214,7 @@ class Catalog:
                 time_us = memory.time_us
                 if time_us is not None and (oldest is None or time_us < oldest):
                     oldest = time_us
-                if links is not None:
-                    links.extend(links_of(name, memory))
+                links.extend(links_of(name, memory))
                 place = (file, entry.start, entry.end, time_us)
                 yield (agent, name, entry.digest, *place, *_aspects(memory))
 
@@ -330,10 +334,10 @@ def links_of(name: str, memory: Memory) -> Iterator[Link]:
     """What a memory refers to; itself is nothing to refer to."""
     for target in memory.supersedes:
         if target != name:
-            yield target, "supersedes", name
+            yield target, SUPERSEDES, name
     for target in memory.evidence_ids:
         if target != name:
-            yield target, "evidence", name
+            yield target, EVIDENCE, name
 
 
 def _aspects(memory: Memory) -> tuple[int | None, float | None, str, int, bytes | None]:

@@ -48,7 +48,7 @@ END;
 # `judged`: what runs removed by judgement, by tier, as the ledger tells it (row X4).
 # `searched`: what a job has been through, as it was, and found nothing to do.
 # `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
-# say the same but for case and punctuation. `relation`: "supersedes" or "evidence". `repeats`: the
+# say the same but for case and punctuation. `relation`: see `catalog.Link`. `repeats`: the
 # lines whose id another line has already, which is the one in `memories`. `taken`: what a hand puts
 # into a tier is there, even where trash had it, whichever of the two files is read first.
 

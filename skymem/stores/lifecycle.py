@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.plan import Stored
-from skymem.stores.catalog import Catalog
+from skymem.stores.catalog import REMOVED, Catalog
 
 # The planner, which has no statistics, would read the whole table: each question names its index.
 _STORED: Final = (
@@ -151,7 +151,7 @@ class Lifecycle:
         return None if row[0] is None else int(row[0])
 
     def references(self, relation: str) -> Iterator[Reference]:
-        """Every `supersedes` or `evidence` that a memory of long-term or an archive has."""
+        """Every reference of this sort that a memory of long-term or an archive has."""
         query = (
             "SELECT source, target, time_us FROM links "
             "JOIN memories ON memories.agent = links.agent AND memories.id = links.source "
@@ -159,6 +159,14 @@ class Lifecycle:
         )
         for row in self._database.execute(query, (self._agent, relation)):
             yield Reference(*row)
+
+    def removed(self) -> dict[str, list[str]]:
+        """What each memory in trash supersedes, where it supersedes any."""
+        query = "SELECT source, target FROM links WHERE agent = ? AND relation = ?"
+        found: dict[str, list[str]] = {}
+        for source, target in self._database.execute(query, (self._agent, REMOVED)):
+            found.setdefault(source, []).append(target)
+        return found
 
     def newest_first(self, since_us: int) -> Iterator[tuple[int, str]]:
         """Time and id of each memory since a time, newest first."""

@@ -5,14 +5,23 @@ few of which have any. Nothing is stored: what expires is gone from answers at t
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from skymem.model.identity import derived_id
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Entry
-from skymem.policy.standing import Chains, Link, Single, State, is_expired, single_of, standing
-from skymem.stores.catalog import Catalog
+from skymem.policy.standing import (
+    Chains,
+    Link,
+    Single,
+    State,
+    is_expired,
+    passed_on,
+    single_of,
+    standing,
+)
+from skymem.stores.catalog import EVIDENCE, SUPERSEDES, Catalog
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.lines import entries_of, last_newline_end, raw_lines
 from skymem.stores.protection import Protection, read_protection
@@ -22,11 +31,20 @@ from skymem.stores.shelf import Shelf, open_or_none
 class Standings:
     """The standing of one agent's memories at one moment."""
 
-    def __init__(self, chains: Chains, protection: Protection, now_us: int) -> None:
+    def __init__(
+        self,
+        chains: Chains,
+        protection: Protection,
+        now_us: int,
+        bridges: Mapping[str, frozenset[str]],
+    ) -> None:
         """Hold what `of` finds out."""
         self.chains = chains
+        self.bridges = bridges
+        """Memories in trash, and what each still supersedes, as its own superseder is there."""
+
         self._protection = protection
-        self._now_us = now_us
+        self.now_us = now_us
 
     @classmethod
     def of(cls, shelf: Shelf, catalog: Catalog, now_us: int, kinds: Kinds = KINDS) -> "Standings":
@@ -39,7 +57,7 @@ class Standings:
         protection = read_protection(shelf.paths.protected)
         life = Lifecycle(catalog, shelf.paths.name, kinds)
         single_kinds = kinds.single()
-        links = [Link(*one[:1], one.time_us, one.target) for one in life.references("supersedes")]
+        links = [Link(one.source, one.time_us, one.target) for one in life.references(SUPERSEDES)]
         singles: list[Single] = []
 
         def note(name: str, memory: Memory) -> None:
@@ -54,16 +72,34 @@ class Standings:
         places = catalog.find(shelf.paths.name, [one.id for one in life.of_kinds(single_kinds)])
         for kept in shelf.read(places):
             note(kept.id, kept.memory)
-        return cls(Chains.of(links, singles=singles), protection, now_us)
+        bridges: dict[str, frozenset[str]] = {}
+        for link, removed in [*passed_on(links, life.removed())]:
+            bridges[removed] = bridges.get(removed, frozenset()) | {link.target}
+            links.append(link)
+        return cls(Chains.of(links, singles=singles), protection, now_us, bridges)
 
     def of_memory(self, name: str, memory: Memory) -> State:
         """Whether a reader may return a memory: only when it is active."""
         pinned = self._protection.is_pinned(name, memory)
-        return standing(name, memory, self.chains, now_us=self._now_us, pinned=pinned)
+        return standing(name, memory, self.chains, now_us=self.now_us, pinned=pinned)
 
     def let(self, name: str, memory: Memory) -> bool:
         """Whether it is active."""
         return self.of_memory(name, memory) == "active"
+
+
+def living_evidence(standings: Standings, shelf: Shelf, catalog: Catalog, kinds: Kinds) -> set[str]:
+    """What memories cite that are active: it never goes (row X4)."""
+    life = Lifecycle(catalog, shelf.paths.name, kinds)
+    cited: dict[str, list[str]] = {}
+    for one in life.references(EVIDENCE):
+        if one.source not in standings.chains:
+            cited.setdefault(one.source, []).append(one.target)
+    over = {one.id for one in life.expired(standings.now_us)} & cited.keys()
+    for kept in shelf.read(catalog.find(shelf.paths.name, sorted(over))) if over else ():
+        if not standings.let(kept.id, kept.memory):
+            del cited[kept.id]
+    return {target for targets in cited.values() for target in targets}
 
 
 def _notable(shelf: Shelf, kinds: frozenset[str]) -> Iterator[Entry]:
