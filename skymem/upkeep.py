@@ -60,7 +60,7 @@ def restore_memories(
 def undo_run(
     home: "Home", run: str | None, agents: Collection[str], *, dry_run: bool = False
 ) -> dict[str, Any]:
-    """Take a whole run back, the last one when none is named.
+    """Take a whole run back; all that was done last when none is named.
 
     Raises:
         UsageError: there is no such run.

@@ -65,7 +65,8 @@ def restore(
 def undo(
     context: typer.Context,
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="A run's name; the last one when left out.")
+        str | None,
+        typer.Argument(metavar="RUN", help="A run's name; all that was done last when left out."),
     ] = None,
     dry_run: DryRun = False,
     as_json: Json = False,

@@ -125,12 +125,14 @@ class Carrying:
 
     def _begin(self) -> dict[str, Any]:
         plan, long_term = self.plan, self.shelf.paths.long_term
+        self.work.batch = self.work.batch or self.run
         short = plan.inputs if self._short else None
         begin: dict[str, Any] = {
             "op": "begin",
             "agent": plan.agent,
             "run": self.run,
             "job": plan.job,
+            "batch": self.work.batch,
             "short": [short.device, short.inode] if short else [],
             "consumed": short.consumed if short else 0,
             "long_size": long_term.stat().st_size if long_term.exists() else 0,

@@ -7,8 +7,9 @@ elsewhere, and so does damage: its bytes are in quarantine.
 
 import os
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from skymem.errors import UsageError
@@ -46,16 +47,15 @@ class Recorded:
     """Fingerprints of the lines that moved, as they stood, by id."""
 
 
-def recorded(ledger: Ledger, run: str | None, agents: Collection[str]) -> Recorded:
-    """Find a run by its name, or the last of these agents that was not undone yet.
+def recorded(ledger: Ledger, run: str, agents: Collection[str]) -> Recorded:
+    """Find a run by its name.
 
     Raises:
         UsageError: there is none, or it is one that can't be taken back.
     """
-    name = run if run is not None else _last(ledger, agents)
     found: Recorded | None = None
     for _, entry in ledger.read_from(0):
-        if entry.get("run") != name or name is None:
+        if entry.get("run") != run:
             continue
         if entry["op"] == "begin" and entry["agent"] in agents:
             found = Recorded(entry["run"], entry["agent"], entry["job"])
@@ -63,25 +63,28 @@ def recorded(ledger: Ledger, run: str | None, agents: Collection[str]) -> Record
             _take(found, entry)
     if found is None:
         whose = ", ".join(sorted(agents))
-        raise UsageError(
-            f"the ledger has no run {run!r:.80} of {whose}; see: skymem audit log"
-            if run
-            else "no run has done anything that could be undone, or all of them were"
-        )
+        raise UsageError(f"the ledger has no run {run!r:.80} of {whose}; see: skymem audit log")
     if found.job not in UNDOABLE:
         raise UsageError(f"{found.run} is no run of a job: a {found.job} can't be undone")
     return found
 
 
-def _last(ledger: Ledger, agents: Collection[str]) -> str | None:
-    """The last run of these agents that was not undone yet."""
-    runs: dict[str, None] = {}
+def last_runs(ledger: Ledger, agents: Collection[str]) -> list[str]:
+    """What was done last and was not undone yet, newest first: one command's runs, or the daemon's.
+
+    Raises:
+        UsageError: there is nothing.
+    """
+    batches: dict[str, str] = {}
     for _, entry in ledger.read_from(0):
         if entry.get("op") == "begin" and entry["agent"] in agents:
             if entry["job"] in UNDOABLE:
-                runs[entry["run"]] = None
-            runs.pop(entry.get("of", ""), None)
-    return next(reversed(runs), None)
+                batches[entry["run"]] = entry.get("batch", entry["run"])
+            batches.pop(entry.get("of", ""), None)
+    if not batches:
+        raise UsageError("no run has done anything that could be undone, or all of them were")
+    last = batches[next(reversed(batches))]
+    return [run for run in reversed(batches) if batches[run] == last]
 
 
 def _take(found: Recorded, entry: dict[str, Any]) -> None:
@@ -100,7 +103,8 @@ def undo(
 
     Args:
         work: the home.
-        run: its name, as `skymem audit log` and the status tell it; the last one when None.
+        run: its name, as `skymem audit log` and the status tell it. None: what was done last, all
+            of its runs.
         agents: whose runs count.
         dry_run: only say what would come back.
 
@@ -109,21 +113,47 @@ def undo(
         BusyError, DiskError: nothing is lost; do it again.
     """
     started = work.now()
-    record = recorded(work.ledger(), run, agents)
+    names = [run] if run is not None else last_runs(work.ledger(), agents)
     with work.catalog() as catalog:
-        if dry_run:
-            shelf = work.shelf(record.agent)
-            undoing = work.ask(
-                catalog, shelf, lambda: _Undoing(work, shelf, catalog, record, "").prepared()
-            )
-            return {**undoing.detail(started), "dry_run": True}
-        with ready(work, catalog, record.agent, "undo") as (shelf, _):
-            own = run_id("undo", work.now())
-            undoing = _Undoing(work, shelf, catalog, record, own).prepared()
-            undoing.carry_out()
-        settle(work, shelf, {own})
-    detail = undoing.detail(started)
+        each = [_undo(work, catalog, name, agents, dry_run=dry_run) for name in names]
+    detail = each[0] if len(each) == 1 else _together(each)
+    detail |= {"started": started, "duration_s": round(work.now() - started, 6)}
+    return {**detail, "dry_run": True} if dry_run else detail
+
+
+def _undo(
+    work: Workplace, catalog: Catalog, run: str, agents: Collection[str], *, dry_run: bool
+) -> dict[str, Any]:
+    record = recorded(work.ledger(), run, agents)
+    if dry_run:
+        shelf = work.shelf(record.agent)
+        looking = partial(_Undoing, work, shelf, catalog, record, "")
+        return work.ask(catalog, shelf, lambda: looking().prepared()).detail()
+    with ready(work, catalog, record.agent, "undo") as (shelf, _):
+        own = run_id("undo", work.now())
+        undoing = _Undoing(work, shelf, catalog, record, own).prepared()
+        undoing.carry_out()
+    settle(work, shelf, {own})
+    detail = undoing.detail()
     return {**detail, "runs": [own]} if detail["acted"] else detail
+
+
+def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The detail of several runs that were taken back, the newest first."""
+    left = sum((Counter(one["left"]) for one in each), Counter[str]())
+    whole: dict[str, Any] = {
+        "ok": True,
+        "job": "undo",
+        "of": ", ".join(one["of"] for one in each),
+        "agent": ", ".join(sorted({one["agent"] for one in each})),
+        "acted": sum(one["acted"] for one in each),
+        "left": dict(left),
+    }
+    for name in ("restored", "removed", "runs"):
+        whole[name] = [item for one in each for item in one.get(name, ())]
+    if respelled := sum(one.get("respelled", 0) for one in each):
+        whole["respelled"] = respelled
+    return whole if whole["acted"] else {**whole, "why": each[0]["why"]}
 
 
 class _Undoing:
@@ -164,7 +194,7 @@ class _Undoing:
         self._back.carry_out(self._own)
         self._work.ledger().append([{"op": "end", **whose, "job": "undo"}], self._work.now())
 
-    def detail(self, started: float) -> dict[str, Any]:
+    def detail(self) -> dict[str, Any]:
         """What came back, what went, and what had moved on."""
         back = self._back
         detail: dict[str, Any] = {
@@ -172,8 +202,6 @@ class _Undoing:
             "job": "undo",
             "of": self._record.run,
             "agent": self._record.agent,
-            "started": started,
-            "duration_s": round(self._work.now() - started, 6),
             "acted": len(back.gates) + len(back.to_trash),
             "restored": [*back.gates],
             "removed": [held.id for held in back.to_trash],

@@ -82,6 +82,10 @@ class Workplace:
     grouping: "Grouping | None" = None
     """Likewise; what it was told before a lock was taken is looked up under the lock."""
 
+    batch: str = ""
+    """The first run that was begun with this: all of them together are what a person did or the
+    schedule, and are undone together."""
+
     degraded: list[str] = field(default_factory=list)
     """What did not work as it should, and was worked around."""
 

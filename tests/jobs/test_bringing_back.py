@@ -10,6 +10,7 @@ import pytest
 
 from skymem import app, upkeep
 from skymem.errors import UnknownMemoryError, UsageError
+from skymem.jobs import runner
 from skymem.stores.protection import read_protection
 from tests.conftest import Desk, line
 from tests.policy.test_alike import NO_COPIES
@@ -334,3 +335,28 @@ def test_a_last_line_of_trash_that_lost_its_newline_is_not_lost_with_the_others(
     upkeep.restore_memories(home, "sky", [names["two"]])
 
     assert desk.contents("short") == ["one", "two"]
+
+
+def test_what_one_command_did_is_undone_together(desk: Desk, home: app.Home) -> None:
+    desk.limit(3)
+    before: dict[str, bytes] = {}
+    for agent in ("ada", "bob"):
+        desk.agent = agent
+        desk.tiers.directory.mkdir(parents=True)
+        desk.echo(*MIXED)
+        before[agent] = desk.short_term.read_bytes()
+    detail, _ = runner.run(desk.work(), "memory_rotate_check", ["ada", "bob"])
+    assert (detail["promoted"], detail["rotated"]) == (8, 0)
+    desk.limit(1)
+    runner.run(desk.work(), "memory_rotate_check", ["ada", "bob"])
+    assert len(desk.files_of("archive")) == 1
+
+    foreseen = upkeep.undo_run(home, None, ["ada", "bob"], dry_run=True)
+    undone = upkeep.undo_run(home, None, ["ada", "bob"])
+    assert (foreseen["acted"], undone["acted"], undone["agent"]) == (2, 2, "ada, bob")
+    assert len(undone["runs"]) == 2
+    undone = upkeep.undo_run(home, None, ["bob"])
+    assert (undone["acted"], undone["agent"]) == (4, "bob")
+    assert upkeep.undo_run(home, None, ["ada", "bob"])["agent"] == "ada"
+    for agent in ("ada", "bob"):
+        assert home.paths.agent(agent).short_term.read_bytes() == before[agent]
