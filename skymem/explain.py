@@ -12,7 +12,7 @@ from skymem.policy.importance import worth
 from skymem.policy.prospects import Gate, Placed, prospects
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
-from skymem.stores.history import Event, history_of
+from skymem.stores.history import Event, history_of, ids_beginning
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection
@@ -102,10 +102,13 @@ def explain(home: Home, agent: str, name: str) -> Explanation:
     try:
         kept = home.find(agent, name)
     except UnknownMemoryError:
-        events = history_of(home.workplace().ledger(), agent, name)
+        ledger = home.workplace().ledger()
+        gone = ids_beginning(ledger, agent, name)
+        own = name if name in gone or len(gone) != 1 else gone.pop()
+        events = history_of(ledger, agent, own)
         if not events:
             raise
-        return Explanation(name, agent, None, events)
+        return Explanation(own, agent, None, events)
     work, shelf = home.workplace(), home.shelf(agent)
     events = history_of(work.ledger(), agent, kept.id)
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):

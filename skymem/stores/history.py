@@ -61,6 +61,21 @@ def history_of(ledger: Ledger, agent: str, name: str) -> list[Event]:
     return events
 
 
+def ids_beginning(ledger: Ledger, agent: str, letters: str) -> set[str]:
+    """The ids that begin so of an agent's memories, those that are gone as well.
+
+    Reads the whole ledger, and parses those of its lines that have such an id in them.
+    """
+    found: set[str] = set()
+    for entry in ledger.mentioning(json.dumps(letters).encode()[:-1]):
+        if entry.get("agent") == agent:
+            named = [*entry.get("ids", ()), *(one[1] for one in entry.get("decided", ()))]
+            for _, own, evidence, supersedes in entry.get("added", ()):
+                named += [own, *evidence, *supersedes]
+            found.update(name for name in named if name.startswith(letters))
+    return found
+
+
 def _events(entry: Mapping[str, Any], name: str) -> Iterator[Event]:
     tell = _TELLERS.get(entry["op"])
     if tell is not None:
