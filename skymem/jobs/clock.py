@@ -23,7 +23,7 @@ def check_clock(work: Workplace, job: str, *, dry_run: bool = False) -> None:
     """
     if work.clock_seen is None:
         return
-    last, now = last_seen(work.paths), work.clock_seen()
+    last, now = last_seen(work.paths) or _by_the_ledger(work), work.clock_seen()
     how = moved(last, now)
     if how is not None and not work.accept_clock:
         if job in GO_BY_AGE:
@@ -32,6 +32,12 @@ def check_clock(work: Workplace, job: str, *, dry_run: bool = False) -> None:
         return
     if not dry_run and (how or not _is_fresh(last, now) or was_cut_short(work.paths)):
         record_seen(work.paths, work.files, now)
+
+
+def _by_the_ledger(work: Workplace) -> Seen | None:
+    """The last entry's time: where the record of the clocks is lost, something is known of them."""
+    wall = work.ledger().last_written()
+    return None if wall is None else Seen(wall, "", 0.0)
 
 
 def _is_fresh(last: Seen | None, now: Seen) -> bool:

@@ -1,6 +1,6 @@
 """When the clocks were last seen in order: `state/clock.json` (row X4).
 
-Small and not derived: without it nothing is known of the clock's past, and nothing is held back.
+Small and not derived: without it only the last entry of the ledger says what the clock once was.
 """
 
 import json

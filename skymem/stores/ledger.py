@@ -137,10 +137,10 @@ class Ledger:
                 finally:
                     os.close(fd)
             if found is not None:
-                return found
+                return found["seq"], found["hash"]
         for *_, path in reversed(closed_files(self.path.parent)):
             if (found := _last_of(path)) is not None:
-                return found
+                return found["seq"], found["hash"]
         return 0, GENESIS
 
     def _without_torn_end(self, fd: int, now: float) -> int:
@@ -202,6 +202,18 @@ class Ledger:
             if entry is not None:
                 yield end, entry
 
+    def last_written(self) -> float | None:
+        """When the last entry was written, epoch seconds; None before the first.
+
+        Raises:
+            DiskError: it can't be read.
+        """
+        for segment in reversed(self.segments()):
+            if (found := _last_of(segment.path)) is not None:
+                ts = found.get("ts")
+                return float(ts) if isinstance(ts, int | float) else None
+        return None
+
     def mentioning(self, word: bytes) -> Iterator[dict[str, Any]]:
         """Yield each whole entry whose line has these bytes in it."""
         for _, raw in self._lines_from(0):
@@ -257,7 +269,7 @@ def _spell_note(seq: int, own: str) -> bytes:
     return noted.encode().ljust(NOTE_BYTES - 1) + b"\n"
 
 
-def _last_of(path: Path) -> tuple[int, str] | None:
+def _last_of(path: Path) -> dict[str, Any] | None:
     with disk_errors(path):
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -266,12 +278,12 @@ def _last_of(path: Path) -> tuple[int, str] | None:
             os.close(fd)
 
 
-def _last_entry(fd: int, end: int) -> tuple[int, str] | None:
-    """Find number and hash of the last entry before `end`; lines that are none are passed over."""
+def _last_entry(fd: int, end: int) -> dict[str, Any] | None:
+    """Find the last entry before `end`; lines that are none are passed over."""
     while end > 0:
         start = last_newline_end(fd, end - 1)
         entry = parse(os.pread(fd, end - 1 - start, start))
         if entry is not None:
-            return entry["seq"], entry["hash"]
+            return entry
         end = start
     return None

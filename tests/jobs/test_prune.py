@@ -1,6 +1,8 @@
 """Prune on real files: what goes, what never goes, and what stops it (rows P18, M9, X4)."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +145,22 @@ def test_a_clock_ten_years_ahead_removes_nothing_until_a_person_says_it_is_right
     assert runner.run(work, "prune", ["sky"])[1][0].exit_code == 25
     work = replace(work, accept_clock=True)
     assert runner.run(work, "prune", ["sky"])[0]["pruned"] == 1
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda clock: clock.write_text("{")])
+def test_where_the_record_of_the_clocks_is_lost_the_ledger_says_what_time_it_was(
+    desk: Desk, lose: Callable[[Path], object]
+) -> None:
+    desk.echo(line("for a day", 0.9, ttl_days=1))
+    seen = [Seen(START, "boot", 100.0)]
+    work = replace(desk.work(), clock_seen=lambda: seen[0])
+    runner.run(work, "promote", ["sky"])
+    lose(desk.paths.clock)
+    seen[0] = Seen(START + 3650 * DAY, "boot", 400.0)
+    desk.clock = seen[0].wall
+
+    assert runner.run(work, "prune", ["sky"])[1][0].exit_code == 25
+    assert desk.contents("long") == ["for a day"]
 
 
 def test_a_ring_of_memories_is_left_for_a_person(desk: Desk) -> None:
