@@ -21,7 +21,7 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
 from skymem.stores.naming import Naming
-from skymem.stores.protection import read_protection
+from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Shelf
 from skymem.stores.standings import Standings, living_evidence
 from skymem.stores.trash import Held
@@ -112,6 +112,7 @@ def _one(work: Workplace, catalog: Catalog, one: Compacted, *, dry_run: bool) ->
             if due:
                 _empty(work, shelf, due)
                 catalog.catch_up(shelf.paths)
+                _protect_no_more(work, shelf, catalog, {held.id for held in due})
     one.acted = len(due)
 
 
@@ -181,3 +182,14 @@ def _empty(work: Workplace, shelf: Shelf, due: Collection[Held]) -> None:
     for path, gone in by_file.items():
         shelf.trash.without(path, gone)
     work.ledger().append([{"op": "end", **whose, "job": "compact"}], work.now())
+
+
+def _protect_no_more(work: Workplace, shelf: Shelf, catalog: Catalog, gone: set[str]) -> None:
+    """Drop what is on record about memories that are nowhere any more, and graces that are over."""
+    protection = read_protection(shelf.paths.protected)
+    on_record = protection.ids
+    there = catalog.find(shelf.paths.name, sorted(gone & on_record)).keys()
+    nowhere = gone - there - {entry.id for entry in _short(shelf, catalog)}
+    protection.forget(nowhere, work.now() - work.rules.restore_grace_seconds)
+    if protection.ids != on_record:
+        write_protection(shelf.paths.protected, protection, shelf.files)

@@ -79,6 +79,7 @@ class Return:
         """
         shelf, now = self.shelf, self.work.now()
         protection = read_protection(shelf.paths.protected)
+        protection.forget((), now - self.work.rules.restore_grace_seconds)
         protection.restore(self.gates, now)
         write_protection(shelf.paths.protected, protection, shelf.files)
         if self.to_trash:

@@ -45,6 +45,11 @@ class Protection:
 
     restored: dict[str, Restored] = field(default_factory=dict)
 
+    @property
+    def ids(self) -> set[str]:
+        """The memories that something is on record about."""
+        return {*self.pinned, *self.unpinned, *self.restored}
+
     def is_pinned(self, name: str, memory: Memory) -> bool:
         """Whether every job leaves this memory where it is."""
         if name in self.pinned:

@@ -11,7 +11,8 @@ import pytest
 from skymem import app, upkeep
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import runner
-from skymem.stores.protection import read_protection
+from skymem.stores.files import Files
+from skymem.stores.protection import read_protection, write_protection
 from tests.conftest import Desk, line
 from tests.policy.test_alike import NO_COPIES
 
@@ -199,11 +200,18 @@ def test_compact_takes_what_is_past_its_grace_and_nothing_else(
     assert listing[names["first"]]["until"] < at < listing[names["two"]]["until"]
     with_clock = home.run_job("compact")[0]
     assert "the clock moved" in with_clock["error"]
+    path = home.paths.agent("sky").protected
+    protection = read_protection(path)
+    for name in (names["first"], "m-living"):
+        protection.restore({name: "by_hand"}, at)
+    protection.unpinned[names["first"]] = at
+    write_protection(path, protection, Files())
     assert home.run_job("compact", dry_run=True, accept_clock=True)[0]["compacted"] == 1
     detail, _ = home.run_job("compact", accept_clock=True)
 
     assert (detail["compacted"], detail["skipped"]) == (1, {"too_young": 1})
     assert [one["id"] for one in upkeep.trash_listing(home, ["sky"])] == [names["two"]]
+    assert read_protection(path).ids == {"m-living"}
     with pytest.raises(UnknownMemoryError):
         upkeep.restore_memories(home, "sky", [names["first"]])
 
