@@ -4,14 +4,16 @@ Every reader gives the value, or None after it has complained.
 """
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
 
 from skymem.config.key import Key
 from skymem.config.keys import key_at, names_at, unknown_key
 from skymem.config.problems import Complaints, shown
 from skymem.config.units import parse_duration, parse_percentage, parse_size
 from skymem.config.yaml_nodes import Items, Node, Pair, Scalar, Table, resolve_plain
+
+Quantity = TypeVar("Quantity", int, float)
 
 _TRUTH_WORDS: Final = {"yes": "true", "on": "true", "y": "true",
                        "no": "false", "off": "false", "n": "false"}  # fmt: skip
@@ -106,28 +108,17 @@ def choice(pair: Pair, key: Key, complaints: Complaints) -> str | None:
 
 def duration(pair: Pair, key: Key, complaints: Complaints) -> float | None:
     """A duration with its unit, in seconds."""
-    found = scalar(pair, key, complaints)
-    if found is None:
-        return None
-    try:
-        seconds = parse_duration(found.text)
-    except ValueError as error:
-        complaints.at(found, f"{key.name}: {shown(found.text)} {error}")
-        return None
-    return seconds if _within(seconds, found, key, complaints) else None
+    return _with_unit(pair, key, complaints, parse_duration)
 
 
 def percentage(pair: Pair, key: Key, complaints: Complaints) -> float | None:
     """A percentage with its sign, as a share from 0 to 1."""
-    found = scalar(pair, key, complaints)
-    if found is None:
-        return None
-    try:
-        share = parse_percentage(found.text)
-    except ValueError as error:
-        complaints.at(found, f"{key.name}: {shown(found.text)} {error}")
-        return None
-    return share if _within(share, found, key, complaints) else None
+    return _with_unit(pair, key, complaints, parse_percentage)
+
+
+def size(pair: Pair, key: Key, complaints: Complaints) -> int | None:
+    """A size with its unit, in bytes."""
+    return _with_unit(pair, key, complaints, parse_size)
 
 
 def text(pair: Pair, key: Key, complaints: Complaints) -> str | None:
@@ -144,19 +135,6 @@ def says_none(pair: Pair) -> bool:
     return isinstance(pair.value, Scalar) and pair.value.text == "none"
 
 
-def size(pair: Pair, key: Key, complaints: Complaints) -> int | None:
-    """A size with its unit, in bytes."""
-    found = scalar(pair, key, complaints)
-    if found is None:
-        return None
-    try:
-        size_bytes = parse_size(found.text)
-    except ValueError as error:
-        complaints.at(found, f"{key.name}: {shown(found.text)} {error}")
-        return None
-    return size_bytes if _within(size_bytes, found, key, complaints) else None
-
-
 def has_value(pair: Pair, key: Key, complaints: Complaints) -> bool:
     """Whether anything stands behind the key.
 
@@ -167,6 +145,20 @@ def has_value(pair: Pair, key: Key, complaints: Complaints) -> bool:
         complaints.at(pair.key, f"{key.name} has no value (such as {key.example}{remedy})")
         return False
     return True
+
+
+def _with_unit(
+    pair: Pair, key: Key, complaints: Complaints, parse: Callable[[str], Quantity]
+) -> Quantity | None:
+    found = scalar(pair, key, complaints)
+    if found is None:
+        return None
+    try:
+        value = parse(found.text)
+    except ValueError as error:
+        complaints.at(found, f"{key.name}: {shown(found.text)} {error}")
+        return None
+    return value if _within(value, found, key, complaints) else None
 
 
 def _wrong_shape(node: Node, key: Key, complaints: Complaints) -> None:

@@ -200,34 +200,6 @@ def record_line(
     return RecordLine(name, compose({**spelled, "id": name}))
 
 
-def profile_line(
-    profile: Profile,
-    *,
-    now_us: int,
-    evidence_ids: Sequence[str],
-    supersedes: Sequence[str] = (),
-    fields: Mapping[str, Any] | None = None,
-) -> RecordLine:
-    """Spell a profile as a line of long-term; see `record_line`."""
-    return record_line(
-        profile, now_us=now_us, evidence_ids=evidence_ids, supersedes=supersedes, fields=fields
-    )
-
-
-def project_line(
-    project: ProjectRecord,
-    *,
-    now_us: int,
-    evidence_ids: Sequence[str],
-    supersedes: Sequence[str] = (),
-    fields: Mapping[str, Any] | None = None,
-) -> RecordLine:
-    """Spell a project's record as a line of long-term; see `record_line`."""
-    return record_line(
-        project, now_us=now_us, evidence_ids=evidence_ids, supersedes=supersedes, fields=fields
-    )
-
-
 def content(record: Record) -> str:
     """Say a record in words: a title for each list, a line for each statement."""
     blocks = [f"Project {record.name}"] if isinstance(record, ProjectRecord) else []

@@ -17,8 +17,7 @@ from skymem.model.records import (
     Statement,
     content,
     from_payload,
-    profile_line,
-    project_line,
+    record_line,
     record_of,
     statements,
     to_payload,
@@ -53,8 +52,7 @@ def test_a_payload_reads_back_as_the_record_it_was(record: Profile | ProjectReco
 def test_a_line_reads_back_as_its_record_with_every_source_as_evidence(
     record: Profile | ProjectRecord,
 ) -> None:
-    write: Any = profile_line if isinstance(record, Profile) else project_line
-    made = write(record, now_us=NOW_US, evidence_ids=["z9"])
+    made = record_line(record, now_us=NOW_US, evidence_ids=["z9"])
     memory = read_line(made.line)
 
     assert record_of(memory) == record
@@ -64,7 +62,7 @@ def test_a_line_reads_back_as_its_record_with_every_source_as_evidence(
 
 
 def test_a_profile_is_a_line_of_long_term_that_people_can_read() -> None:
-    made = profile_line(
+    made = record_line(
         Profile(preferences=(TEA,), do_not_assume=(SHIP,)),
         now_us=NOW_US,
         evidence_ids=["c3"],
@@ -99,7 +97,7 @@ def test_a_profile_is_a_line_of_long_term_that_people_can_read() -> None:
 
 
 def test_a_project_is_found_by_its_tag_and_its_name() -> None:
-    made = project_line(ProjectRecord("apollo", goals=(SHIP,)), now_us=NOW_US, evidence_ids=[])
+    made = record_line(ProjectRecord("apollo", goals=(SHIP,)), now_us=NOW_US, evidence_ids=[])
     memory = read_line(made.line)
 
     assert memory.tags == ("project:apollo",)
@@ -115,7 +113,7 @@ def test_a_text_of_several_lines_stays_one_point_of_the_list() -> None:
 
 def test_no_record_is_written_without_evidence() -> None:
     with pytest.raises(InvalidMemoryError, match="evidence_ids"):
-        profile_line(Profile(), now_us=NOW_US, evidence_ids=[])
+        record_line(Profile(), now_us=NOW_US, evidence_ids=[])
 
 
 GOOD = {"text": "x", "source": "a", "span": [0, 1]}

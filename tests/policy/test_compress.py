@@ -11,7 +11,7 @@ from skymem.model.plan import Damage
 from skymem.model.records import (
     Profile,
     Statement,
-    profile_line,
+    record_line,
 )
 from skymem.model.rules import CompressRules
 from skymem.model.spelling import read_line
@@ -322,7 +322,7 @@ def test_a_damaged_record_is_left_as_it_is_and_another_stands_beside_it() -> Non
 
 def test_two_records_of_one_user_become_one() -> None:
     made = [
-        profile_line(
+        record_line(
             Profile(preferences=(Statement(text, source, (0, 3)),)),
             now_us=NOW_US + number,
             evidence_ids=[],
