@@ -22,7 +22,7 @@ class DaemonProcess:
         self.home = home
         self.process = process
 
-    def wait_for(self, what: Callable[[], Any], *, seconds: float = 10) -> Any:
+    def wait_for(self, what: Callable[[], Any], *, seconds: float = 60) -> Any:
         """Wait until `what` gives something true, and return it."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -53,7 +53,7 @@ class DaemonProcess:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self, *, seconds: float = 10) -> tuple[int, str]:
+    def end(self, *, seconds: float = 60) -> tuple[int, str]:
         """Wait for the end and return the exit code and the log on stderr."""
         _, stderr = self.process.communicate(timeout=seconds)
         return self.process.returncode, stderr

@@ -77,7 +77,7 @@ def test_what_a_child_left_behind_by_itself_neither_holds_it_nor_is_harmed() -> 
     code = 'import subprocess\nprint(f\'{{"pid": {subprocess.Popen(["sleep", "60"]).pid}}}\')'
     started = time.monotonic()
     end = run(code)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # of 60
     os.kill(end.detail["pid"], 0)
     os.kill(end.detail["pid"], 9)
 

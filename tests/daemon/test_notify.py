@@ -140,7 +140,7 @@ def test_a_manager_that_does_not_read_makes_nobody_wait(
     begun = time.monotonic()
     for _ in range(5000):
         notifier.watchdog()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 30  # waiting would have no end
     assert len(heard(manager)) < 5000, "the queue was full"
 
 

@@ -46,7 +46,7 @@ def test_a_failing_entry_is_tried_again_later_and_later(
 ) -> None:
     remember_runs(exit_3=100)
     up = daemon({"name": "exit_3", "seconds": 1})
-    up.wait_for(lambda: up.record("exit_3").get("consecutive_failures", 0) >= 3, seconds=20)
+    up.wait_for(lambda: up.record("exit_3").get("consecutive_failures", 0) >= 3, seconds=60)
     record = up.record("exit_3")
     up.wait_for(lambda: up.heartbeat()["next_runs"]["exit_3"] > record["last_start"] + 3.5)
     assert up.heartbeat()["next_runs"]["exit_3"] < record["last_start"] + 4.5

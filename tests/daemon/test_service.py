@@ -122,7 +122,7 @@ def test_a_timeout_kills_the_whole_group_and_later_runs_come(
 ) -> None:
     remember_runs(stubborn=1e6, told=1e6)
     up = daemon({"name": "stubborn", "timeout": 0.4}, {"name": "told"})
-    up.wait_for(lambda: up.record("stubborn").get("last_exit_code") is not None, seconds=15)
+    up.wait_for(lambda: up.record("stubborn").get("last_exit_code") is not None, seconds=60)
     up.stop()
     grandchild = up.noted("grandchild=")[0].split()[0].partition("=")[2]
     assert gone(int(grandchild))
@@ -192,7 +192,7 @@ def test_a_second_daemon_is_refused_and_the_holder_named(daemon: Any) -> None:
 
 def test_a_dead_scheduler_ends_the_daemon_with_an_error(daemon: Any) -> None:
     up = daemon({"name": "pulse", "job": "heartbeat", "seconds": 0.3}, flags=["--kill-scheduler"])
-    code, log = up.end(seconds=15)
+    code, log = up.end(seconds=60)
     assert code == 1
     assert "the scheduler's thread died" in log
 
@@ -206,7 +206,7 @@ def test_once_runs_every_enabled_entry_in_order(daemon: Any, home: Path) -> None
         {"name": "told_a"},
         verb="once",
     )
-    stdout, _ = up.process.communicate(timeout=10)
+    stdout, _ = up.process.communicate(timeout=60)
     assert up.process.returncode == 4
     assert stdout == (
         '[{"name": "told_b", "ok": true, "exit": 0}, {"name": "pulse", "ok": true, "exit": 0}, '
@@ -247,7 +247,7 @@ def test_a_daemon_whose_home_or_lock_is_gone_ends_and_makes_nothing_anew(
         home.rename(home.with_name("elsewhere"))
     else:
         (home / "run" / "daemon.lock").unlink()
-    code, log = up.end(seconds=15)
+    code, log = up.end(seconds=60)
     assert code == 10
     assert "the home was moved or its lock removed" in log
     assert home.exists() is not moved
@@ -260,7 +260,7 @@ def test_a_run_in_hand_makes_no_home_anew_where_it_was(
     up = daemon({"name": "sleep_2"})
     up.wait_for(lambda: up.noted("start"))
     home.rename(home.with_name("somewhere"))
-    code, log = up.end(seconds=15)
+    code, log = up.end(seconds=60)
     assert code == 10
     assert 'event="run ended" name=sleep_2 ok=false' in log
     assert not home.exists()

@@ -69,7 +69,7 @@ def stop_again_and_again(home: Path, seed: int) -> list[str]:
             daemon.send_signal(each)
             time.sleep(chance.uniform(0.0, 0.1))
         try:
-            log = daemon.communicate(timeout=20)[1]
+            log = daemon.communicate(timeout=60)[1]
         except subprocess.TimeoutExpired:
             daemon.kill()
             log = f"it hung\n{daemon.communicate()[1]}"

@@ -334,7 +334,7 @@ def test_a_nudge_wakes_only_a_holder_that_listens(keeper: Keeper) -> None:
             assert process.stdout is not None
             assert process.stdout.readline() == "up\n"
             assert nudge(keeper.paths) is safe
-            told, _ = process.communicate(timeout=10)
+            told, _ = process.communicate(timeout=60)
         assert (process.returncode, told) == (0, "woken\n" if safe else "")
 
 

@@ -24,7 +24,7 @@ class Manager:
         self.environment = {"NOTIFY_SOCKET": str(path)}
         self.told: list[str] = []
 
-    def hear(self, wanted: str, *, seconds: float = 10) -> str:
+    def hear(self, wanted: str, *, seconds: float = 60) -> str:
         """Wait for a message that begins so."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:

