@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from skymem.engine.items import COLLECTIONS
+from skymem.engine.room import is_full
 from skymem.engine.vectors import IndexDamageError, Piece, Vectors
 from skymem.errors import DiskError
 
@@ -46,7 +47,7 @@ APART: Final = 0.02
 """By how much equal vectors are kept apart: their cosine is 0.9996 then, 0.9998 with their own."""
 
 _FULL: Final = ("No space left", "database or disk is full", "os error 28", "(code: 13)")
-"""How a full disk sounds through Rust and SQLite."""
+"""How a full disk sounds through Rust and SQLite; where it sounds otherwise, the disk is asked."""
 
 
 def chroma_version() -> str:
@@ -172,7 +173,7 @@ def _translated(path: Path) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, DiskError | IndexDamageError | MemoryError | ImportError):
             raise
-        if _is_full(error):
+        if _says_full(error) or is_full(path):
             raise DiskError(str(path), "no space left on the disk") from error
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             raise IndexDamageError(f"{type(error).__name__}: {error}"[:500]) from error
@@ -190,7 +191,7 @@ def _mask(path: Path) -> int:
     return 0o007 if shared else 0o077
 
 
-def _is_full(error: BaseException) -> bool:
+def _says_full(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return True
     return any(sign in str(error) for sign in _FULL)

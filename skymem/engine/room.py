@@ -14,6 +14,7 @@ from skymem.stores.home import HomePaths
 
 MIB: Final = 1024 * 1024
 ROOM_BYTES: Final = 32 * MIB
+FULL_BYTES: Final = MIB
 ROOM_FACTOR: Final = 4
 """Chroma has a vector up to three times for a while (queue, journal, HNSW), and we once."""
 
@@ -95,6 +96,15 @@ def require_room(path: Path, bytes_to_write: int) -> None:
     free = status.f_bavail * status.f_frsize
     if free < needed:
         raise DiskError(str(path), f"{needed:,} bytes are needed free, {free:,} are")
+
+
+def is_full(path: Path) -> bool:
+    """Whether the disk has no room for a write that matters; one that can't be asked has."""
+    try:
+        status = os.statvfs(path)
+    except OSError:
+        return False
+    return status.f_bavail * status.f_frsize < FULL_BYTES
 
 
 def limit_file_size(rows: int, dimension: int) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from skymem.engine import keeper, room
+from skymem.engine.chroma import _translated
 from skymem.engine.items import Item
 from skymem.engine.room import explained_bytes, file_bytes_max, index_bytes
+from skymem.engine.vectors import IndexDamageError
 from skymem.errors import DiskError
 from skymem.stores.home import HomePaths
 from tests.engine.conftest import Bench
@@ -134,6 +136,17 @@ def test_a_disk_that_fills_under_chroma_costs_a_generation_and_no_answer(
     assert answers == []
     assert stats["collections"]["memory"]["chroma"] == 2000
     assert (stats["missing"], stats["extra"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("left", "told"), [(room.MIB // 4, DiskError), (8 * room.MIB, IndexDamageError)]
+)
+def test_an_error_that_does_not_say_why_is_a_full_disk_where_the_disk_is_full(
+    small: Bench, left: int, told: type[Exception]
+) -> None:
+    fill_but(small.paths.root / "ballast", left)
+    with pytest.raises(told), _translated(small.paths.root):
+        raise RuntimeError("Error in compaction: Failed to apply logs to the metadata segment")
 
 
 def test_a_file_that_outgrows_its_limit_is_damage_that_heals(
