@@ -20,7 +20,7 @@ from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog, TierCount
 from skymem.stores.cursors import rag_pending
 from skymem.stores.files import disk_errors
-from skymem.stores.lines import CHUNK_BYTES, last_newline_end, read_entries
+from skymem.stores.lines import CHUNK_BYTES, count_lines, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import Shelf, open_or_none
 from skymem.stores.status import read_json
@@ -254,7 +254,7 @@ def _look_at_short(found: dict[str, Any], shelf: Shelf) -> None:
             continue
         try:
             end = os.fstat(fd).st_size
-            lines += _newlines(fd, start, end)
+            lines += count_lines(fd, start, end)
             size += end - start
             if path != shelf.paths.short_term:
                 backlog += end - start
@@ -262,11 +262,6 @@ def _look_at_short(found: dict[str, Any], shelf: Shelf) -> None:
         finally:
             os.close(fd)
     found["tiers"]["short"] = {"count": lines, "bytes": size, "oldest": oldest, "backlog": backlog}
-
-
-def _newlines(fd: int, start: int, end: int) -> int:
-    positions = range(start, end, CHUNK_BYTES)
-    return sum(os.pread(fd, min(CHUNK_BYTES, end - at), at).count(b"\n") for at in positions)
 
 
 def _first_time(fd: int, start: int, end: int, limit: int) -> float | None:

@@ -6,6 +6,7 @@ Lines end with a newline byte and nothing else (hazard A7). What can't be read c
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +20,8 @@ CHUNK_BYTES: Final = 1024 * 1024
 TIER_LINE_BYTES_MAX: Final = 65 * 1024 * 1024
 """Longest line read from our own tiers: above the highest `line_max` and the fields we add, so that
 what was let in stays readable whatever the setting says later."""
+
+_BLANK_LINE: Final = re.compile(rb"\n[ \t\r\f\v]*(?=\n)")
 
 
 class ContentHash:
@@ -46,6 +49,22 @@ def last_newline_end(fd: int, size: int) -> int:
             return start + found + 1
         position = start
     return 0
+
+
+def count_lines(fd: int, start: int, end: int) -> int:
+    """Count the lines from `start`, a border, to `end` that are not blank; one not ended is none.
+
+    What they say is not looked at: a status must answer at once.
+    """
+    lines = 0
+    before = b"\n"
+    for position in range(start, end, CHUNK_BYTES):
+        block = os.pread(fd, min(CHUNK_BYTES, end - position), position)
+        found = before + block
+        lines += block.count(b"\n") - len(_BLANK_LINE.findall(found))
+        begun = found[max(0, found.rfind(b"\n")) :]
+        before = b"\n" if begun.isspace() else b"-"  # what has begun is blank so far, or a line
+    return lines
 
 
 def raw_lines(

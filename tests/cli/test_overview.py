@@ -57,6 +57,13 @@ def test_a_tier_that_is_no_file_is_told_and_breaks_nothing(shell: Shell) -> None
     assert len((shell.home / "memory/sky/short_term.jsonl").read_bytes().splitlines()) == 1
 
 
+def test_a_blank_line_is_no_memory(shell: Shell) -> None:
+    shell.short_term.write_bytes(b'\n{"content": "a"}\n\n \r\n{"content": "b"}\n\n')
+
+    (sky,) = shell("status", "--json").json["agents"]
+    assert sky["tiers"]["short"]["count"] == 2
+
+
 def test_a_failed_run_is_an_alarm(shell: Shell) -> None:
     open_home(str(shell.home)).record("promote", {"ok": False, "error": "sky: no space"})
     found = shell("status", "--json").json

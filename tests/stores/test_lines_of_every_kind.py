@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skymem.model.plan import Damage, Entry
 from skymem.stores import lines
-from skymem.stores.lines import last_newline_end, raw_lines, read_entries
+from skymem.stores.lines import count_lines, last_newline_end, raw_lines, read_entries
 from tests.conftest import Desk, line
 
 ROOT = Path(__file__).parents[2]
@@ -263,6 +263,23 @@ def test_lines_are_the_same_whatever_the_size_of_a_block(
         os.close(fd)
     assert [raw for _, raw, _ in found] == [p if len(p) <= bytes_max else None for p in pieces]
     assert [data[start:end] for start, _, end in found] == [p + b"\n" for p in pieces]
+
+
+blank = st.text(" \t\r\x0b\x0c", max_size=5).map(str.encode)
+
+
+@given(st.lists(st.one_of(texts, blank), max_size=30), st.integers(1, 16))
+def test_blank_lines_are_not_counted(pieces: list[bytes], chunk: int) -> None:
+    data = b"".join(piece + b"\n" for piece in pieces) + b"rest"
+    fd = os.memfd_create("lines")
+    original, lines.CHUNK_BYTES = lines.CHUNK_BYTES, chunk  # type: ignore[misc]  # a constant
+    try:
+        os.write(fd, b"before\n" + data)
+        found = count_lines(fd, len(b"before\n"), len(b"before\n" + data))
+    finally:
+        lines.CHUNK_BYTES = original  # type: ignore[misc]
+        os.close(fd)
+    assert found == sum(bool(piece.strip()) for piece in pieces)
 
 
 def is_blank(piece: bytes) -> bool:
