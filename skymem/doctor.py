@@ -10,7 +10,8 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -37,17 +38,22 @@ NETWORK_FILESYSTEMS: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fu
 Check = dict[str, str]
 
 
-def examine(home: Home) -> list[Check]:
-    """Run every check there is so far."""
-    checks = {
+def examine(home: Home, agent: str | None = None) -> list[Check]:
+    """Run every check there is so far, of one agent or of everyone.
+
+    Raises:
+        AgentNameError, UsageError: there is no such agent.
+    """
+    whom = home.agents(agent)
+    checks: dict[str, Callable[[Home], Iterator[Check]]] = {
         "configuration": _configuration,
         "permissions": _permissions,
         "disk": _filesystem,
         "leases": _leases,
         "locks": _locks,
         "ledger": _ledger,
-        "agents": _agents,
-        "engine": _engine,
+        "agents": partial(_agents, whom=whom, left_alone=agent is None),
+        "engine": partial(_engine, whom=whom),
         "clock": _clock,
     }
     return [found for name, check in checks.items() for found in _whole(name, check(home))]
@@ -164,13 +170,13 @@ def _ledger(home: Home) -> Iterator[Check]:
         yield _say("ok", "ledger", f"{count} entries, each chained to the one before")
 
 
-def _agents(home: Home) -> Iterator[Check]:
+def _agents(home: Home, *, whom: Sequence[str], left_alone: bool) -> Iterator[Check]:
     for name, problem in home.workplace().agent_directories():
-        if problem:
+        if problem and left_alone:
             yield _say("problem", "agents", f"memory/{name!r} is left alone: {problem}")
     work = home.workplace()
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
-        for agent in home.agents():
+        for agent in whom:
             yield from _whole("files", _agent(work, catalog, agent))
     for reason in work.degraded:
         yield _say("note", "catalog", f"{reason}; done without, it is made anew when it can be")
@@ -200,7 +206,7 @@ def _readable(path: Path) -> Iterator[Check]:
         os.close(fd)
 
 
-def _engine(home: Home) -> Iterator[Check]:
+def _engine(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
     """Ask the engine for its model, and each index for itself; starts it where it may."""
     if not engine_allowed():
         yield _say("note", "engine", "SKYMEM_ENGINE=off keeps it from being asked")
@@ -208,7 +214,7 @@ def _engine(home: Home) -> Iterator[Check]:
     engine = home.engine()
     overview = engine.overview()
     yield _say("ok", "engine", f"{overview['model']}, {overview['dimension']} dimensions")
-    for agent in home.agents():
+    for agent in whom:
         stats = engine.stats(agent, SAMPLE)
         asked, found = stats["sample"]["asked"], stats["sample"]["found"]
         for problem in stats["problems"]:

@@ -27,13 +27,16 @@ FREE_SHARE_MIN: Final = 0.01
 """The least of the disk, or of its inodes, that should be free; of a tiny disk, a tenth."""
 
 
-def health_of(home: Home) -> dict[str, Any]:
-    """Look at everything that should raise an alarm somewhere.
+def health_of(home: Home, agent: str | None = None) -> dict[str, Any]:
+    """Look at everything that should raise an alarm somewhere, of one agent or of everyone.
+
+    Raises:
+        AgentNameError, UsageError: there is no such agent.
 
     Returns:
         `health` (`healthy` or `degraded`), `reasons` (none when healthy) and `notes`.
     """
-    found = status_overview(home)
+    found = status_overview(home, agent)
     at = now()
     reasons = [*found["alarms"], *_killed(found["daemon"]), *_disk(home), *_clock(found, at)]
     notes = list(found["notes"])

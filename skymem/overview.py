@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from skymem.alarms import alarms_of, detail_of, told_of
 from skymem.app import READER_BUSY_MS, Home, now
-from skymem.daemon.pauses import damage, read_pauses
-from skymem.daemon.signs import daemon_alarms
-from skymem.engine.room import explained_bytes, index_bytes
+from skymem.daemon.pauses import read_pauses
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
 from skymem.jobs.workplace import Workplace
@@ -33,14 +32,18 @@ FIRST_LINES: Final = 20
 TIERS: Final = ("short", "long", "archive", "trash")
 
 
-def status_overview(home: Home) -> dict[str, Any]:
-    """Everything `skymem status` tells."""
-    agents = agents_overview(home)
+def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
+    """Everything `skymem status` tells: of the home, and of one agent or of everyone.
+
+    Raises:
+        AgentNameError, UsageError: there is no such agent.
+    """
+    agents = agents_overview(home, agent)
     jobs = home.status_files().read_jobs()
     daemon = daemon_overview(home)
-    engine = engine_overview(home, agents)
+    engine = engine_overview(home, agents, agent)
     pauses = read_pauses(home.paths)
-    alarms = [*daemon_alarms(daemon), *_engine_alarms(home, engine), *_alarms(home, agents, jobs)]
+    alarms = alarms_of(home, daemon, engine, agents, agent=agent)
     return {
         "home": {"path": str(home.paths.root), "why": home.why},
         "health": "degraded" if alarms else "healthy",
@@ -48,18 +51,23 @@ def status_overview(home: Home) -> dict[str, Any]:
         "engine": engine,
         "agents": agents,
         "last_action": home.status_files().read_last_action(),
-        "jobs": {name: _last(record) for name, record in jobs.items()},
+        "jobs": {name: _last(told_of(record, agent)) for name, record in jobs.items()},
         "paused": [{"name": name, "since": since} for name, since in pauses.items()],
         "alarms": alarms,
         "notes": [*_notes(home), *_resting(pauses), *_owing(agents), *_filling(engine)],
     }
 
 
-def agents_overview(home: Home) -> list[dict[str, Any]]:
-    """Each agent: its tiers, drains and quarantine, and what of it can't be read."""
+def agents_overview(home: Home, agent: str | None = None) -> list[dict[str, Any]]:
+    """Each agent, or one: its tiers, drains and quarantine, and what of it can't be read.
+
+    Raises:
+        AgentNameError, UsageError: there is no such agent.
+    """
+    whom = home.agents(agent)
     work = home.workplace()
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
-        return [_agent(work, catalog, agent) for agent in home.agents()]
+        return [_agent(work, catalog, name) for name in whom]
 
 
 def daemon_overview(home: Home) -> dict[str, Any]:
@@ -76,7 +84,9 @@ def daemon_overview(home: Home) -> dict[str, Any]:
     }
 
 
-def engine_overview(home: Home, agents: list[dict[str, Any]]) -> dict[str, Any]:
+def engine_overview(
+    home: Home, agents: list[dict[str, Any]], agent: str | None = None
+) -> dict[str, Any]:
     """Whether the engine runs, its model and its indexes, from what it wrote last: it isn't asked.
 
     What it said of itself holds while the process that said it lives.
@@ -85,6 +95,7 @@ def engine_overview(home: Home, agents: list[dict[str, Any]]) -> dict[str, Any]:
     told = read_json(home.paths.engine_status) or {}
     running = bool(holder) and bool(told.get("running"))
     live = told if running else {}
+    indexes = told.get("agents") or {}
     return {
         "running": running,
         "holder": holder or None,
@@ -92,25 +103,8 @@ def engine_overview(home: Home, agents: list[dict[str, Any]]) -> dict[str, Any]:
         **{name: told.get(name) for name in ("backend", "model", "precision", "dimension")},
         **{name: live.get(name) for name in ("pid", "version", "started", "rss_bytes", "doing")},
         "problem": told.get("problem"),
-        "indexes": told.get("agents") or {},
+        "indexes": {name: one for name, one in indexes.items() if agent in (None, name)},
     }
-
-
-def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
-    alarms = [f"engine: {engine['problem']}"] if engine["problem"] else []
-    for agent, index in engine["indexes"].items():
-        problems = [problem.removeprefix(f"{agent}: ") for problem in index.get("problems", ())]
-        alarms += [f"{agent}: {problem}" for problem in problems]
-        if index.get("building") and index.get("problems"):
-            alarms.append(f"{agent}: {building_words(index['building'])}")
-        taken = index_bytes(home.paths, agent)
-        explained = explained_bytes(index.get("chunks", 0), engine["dimension"] or 0)
-        if taken > explained:
-            alarms.append(
-                f"{agent}: its index takes {taken:,} bytes, and its vectors explain {explained:,}; "
-                "make it anew with: skymem index --force"
-            )
-    return alarms
 
 
 def _filling(engine: Mapping[str, Any]) -> list[str]:
@@ -276,63 +270,6 @@ def _first_time(fd: int, start: int, end: int, limit: int) -> float | None:
     return None
 
 
-def _alarms(home: Home, agents: list[dict[str, Any]], jobs: dict[str, Any]) -> list[str]:
-    alarms = [alarm for one in agents for alarm in _agent_alarms(one)]
-    alarms += [
-        f"memory/{name!r} is left alone: {problem}"
-        for name, problem in home.workplace().agent_directories()
-        if problem
-    ]
-    lost = damage(home.paths)
-    return [*alarms, *([lost] if lost else []), *_failures(home, jobs)]
-
-
-def _failures(home: Home, jobs: Mapping[str, Any]) -> list[str]:
-    """The last results that are failures nothing has made good since."""
-    failed = {name: one for name, one in jobs.items() if not _detail(one).get("ok", True)}
-    if not failed:
-        return []
-    known = _names(home)
-    return [
-        f"{name} failed: {_detail(record).get('error', 'no reason given')}"
-        for name, record in failed.items()
-        if (known is None or name in known)
-        and not any(_makes_good(other, record) for other in jobs.values())
-    ]
-
-
-def _names(home: Home) -> set[str] | None:
-    """What can run here: verbs and entries; None where the schedule can't be read."""
-    from skymem.config.schedule_file import read_schedule
-    from skymem.model.schedule import KNOWN_JOBS
-
-    try:
-        entries = read_schedule(home.paths.schedule).entries
-    except SkymemError:
-        return None
-    return {*KNOWN_JOBS, *(entry.name for entry in entries)}
-
-
-def _makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:
-    """Whether a later success did all that had failed, for every agent it had failed for."""
-    before, after = _detail(failed), _detail(later)
-    if not after.get("ok") or later.get("seq", 0) <= failed.get("seq", 0):
-        return False
-    agents = {agent for agent, one in before.get("agents", {}).items() if not one.get("ok")}
-    return _steps(failed) <= _steps(later) and agents <= {*after.get("agents", {})}
-
-
-def _steps(record: Mapping[str, Any]) -> set[str]:
-    from skymem.jobs.table import steps_of
-
-    return {*steps_of(_detail(record).get("job", record.get("action", "")))}
-
-
-def _detail(record: Mapping[str, Any]) -> dict[str, Any]:
-    detail = record.get("detail")
-    return detail if isinstance(detail, dict) else {}
-
-
 def _notes(home: Home) -> list[str]:
     """What is well and worth knowing."""
     if home.paths.flat_short_term.exists():
@@ -340,19 +277,8 @@ def _notes(home: Home) -> list[str]:
     return []
 
 
-def _agent_alarms(one: dict[str, Any]) -> list[str]:
-    name = one["name"]
-    alarms = [f"{name}: {problem}" for problem in one["problems"]]
-    if one["quarantined"]:
-        where = f"memory/{name}/quarantine"
-        alarms.append(f"{name}: {one['quarantined']} unreadable piece(s) in {where}")
-    if one["damaged"]:
-        alarms.append(f"{name}: {one['damaged']} unreadable line(s) in its tiers")
-    return alarms
-
-
-def _last(record: dict[str, Any]) -> dict[str, Any]:
-    detail = _detail(record)
+def _last(record: Mapping[str, Any]) -> dict[str, Any]:
+    detail = detail_of(record)
     return {"ts": record.get("ts"), "ok": detail.get("ok"), "acted": detail.get("acted")}
 
 

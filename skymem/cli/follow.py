@@ -42,19 +42,20 @@ def follow_status(spoken: Globals, *, as_json: bool) -> None:
     """Show the home's state until a signal comes or the reader is gone."""
     stop_flag.listen()
     home = spoken.open()
+    home.agents(spoken.agent)  # one that isn't there is told before anything is shown
     with contextlib.suppress(BrokenPipeError):
         if as_json:
-            _follow_documents(home)
+            _follow_documents(home, spoken.agent)
         elif sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-            _follow_on_terminal(home)
+            _follow_on_terminal(home, spoken.agent)
         else:
-            _follow_actions(home)
+            _follow_actions(home, spoken.agent)
         return
     # What is left in the buffer has no reader; the interpreter must not try it at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _follow_actions(home: "Home") -> None:
+def _follow_actions(home: "Home", agent: str | None) -> None:
     """Print a line for each action from now on."""
     path = home.status_files().actions
     with contextlib.closing(ActionsTail(path)) as tail:
@@ -62,20 +63,21 @@ def _follow_actions(home: "Home") -> None:
             with disk_errors(path):
                 fresh = list(tail.fresh())
             for record in fresh:
-                _say(action_text(record) + "\n")
+                if agent is None or agent in (record["detail"].get("agents") or (agent,)):
+                    _say(action_text(record) + "\n")
 
 
-def _follow_documents(home: "Home") -> None:
+def _follow_documents(home: "Home", agent: str | None) -> None:
     """Print the whole state at the start and at each change, as one JSON document a line."""
     seen: object = None
     for _ in _looks():
         mark = _mark(home)
         if mark != seen:
             seen = mark
-            _say(json.dumps(status_overview(home), allow_nan=False) + "\n")
+            _say(json.dumps(status_overview(home, agent), allow_nan=False) + "\n")
 
 
-def _follow_on_terminal(home: "Home") -> None:
+def _follow_on_terminal(home: "Home", agent: str | None) -> None:
     """Draw the state over and over in the same place."""
     found: dict[str, Any] = {}
     seen: object = None
@@ -84,7 +86,7 @@ def _follow_on_terminal(home: "Home") -> None:
         mark = _mark(home)
         changed = mark != seen or number % WHOLE_LOOKS == 0
         if changed:
-            seen, found = mark, status_overview(home)
+            seen, found = mark, status_overview(home, agent)
         elif number % REDRAW_LOOKS == 0:
             found = {**found, "daemon": daemon_overview(home)}
         else:

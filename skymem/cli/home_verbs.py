@@ -55,19 +55,21 @@ def status(
 ) -> None:
     """Show tiers, daemon, last action and alarms.
 
-    With --follow a terminal shows it live, a pipe gets a line for each action from now on, and
-    with --json the whole document, on a line of its own, at each change.
+    With --agent it is about that agent alone. With --follow a terminal shows it live, a pipe gets
+    a line for each action from now on, and with --json the whole document, on a line of its own,
+    at each change.
 
     Example: skymem status
     """
     from skymem.cli.status_text import print_status
 
+    spoken = globals_of(context)
     if follow:
         from skymem.cli.follow import follow_status
 
-        follow_status(globals_of(context), as_json=as_json)
+        follow_status(spoken, as_json=as_json)
     else:
-        print_status(globals_of(context).home, as_json=as_json)
+        print_status(spoken.home, spoken.agent, as_json=as_json)
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
@@ -78,7 +80,8 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
     from skymem.doctor import examine
     from skymem.errors import DamageFoundError
 
-    found = examine(globals_of(context).open())
+    spoken = globals_of(context)
+    found = examine(spoken.open(), spoken.agent)
     problems = [one for one in found if one["state"] == "problem"]
     if as_json:
         render.document({"problems": problems, "checks": found})

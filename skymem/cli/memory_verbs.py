@@ -120,7 +120,8 @@ def agents_list(context: typer.Context, as_json: Json = False) -> None:
     """
     from skymem.overview import agents_overview
 
-    found = agents_overview(globals_of(context).open())
+    spoken = globals_of(context)
+    found = agents_overview(spoken.open(), spoken.agent)
     if as_json:
         render.document({"agents": found})
         return

@@ -16,7 +16,8 @@ def check(context: typer.Context, as_json: Json = False) -> None:
     from skymem.errors import DegradedError
     from skymem.health import health_of
 
-    found = health_of(globals_of(context).open())
+    spoken = globals_of(context)
+    found = health_of(spoken.open(), spoken.agent)
     if as_json:
         render.document(found)
     else:

@@ -97,8 +97,11 @@ class Follower:
 def following(shell: Shell) -> Iterator[Any]:
     made: list[subprocess.Popen[bytes]] = []
 
-    def start(*words: str, stdout: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "skymem", "--home", str(shell.home), "status", "--follow"]
+    def start(
+        *words: str, before: tuple[str, ...] = (), stdout: int = subprocess.PIPE
+    ) -> "subprocess.Popen[bytes]":
+        at_home = [sys.executable, "-m", "skymem", "--home", str(shell.home)]
+        command = [*at_home, *before, "status", "--follow"]
         env = {**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""}
         made.append(
             subprocess.Popen([*command, *words], stdout=stdout, stderr=subprocess.PIPE, env=env)
@@ -133,6 +136,20 @@ def test_a_pipe_gets_a_line_for_each_action_from_now_on(
     assert follower.end(number) == 0
     assert follower.process.stderr is not None
     assert follower.process.stderr.read() == b""
+
+
+def test_with_an_agent_it_follows_that_agent_alone(shell: Shell, following: Any) -> None:
+    shell("remember", "x")
+    shell("--agent", "hobbs", "remember", "x")
+    actions = piped(following(before=("--agent", "hobbs")))
+    documents = piped(following("--json", before=("--agent", "hobbs")))
+    actions.looking(open_home(str(shell.home)))
+    shell("--agent", "sky", "promote")
+    shell("--agent", "hobbs", "rotate")
+
+    (line,) = actions.lines(1)
+    assert " rotate: " in line
+    assert [one["name"] for one in json.loads(documents.lines(1)[0])["agents"]] == ["hobbs"]
 
 
 def test_rotation_loses_no_action_and_repeats_none(

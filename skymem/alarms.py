@@ -1,0 +1,135 @@
+"""What is wrong with a home, of what `skymem status` looks at: each thing in words.
+
+Cheap by design, as the status is: it goes by what was counted and written down already.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from skymem.app import Home
+from skymem.daemon.pauses import damage
+from skymem.daemon.signs import daemon_alarms
+from skymem.engine.room import explained_bytes, index_bytes
+from skymem.errors import SkymemError
+from skymem.jobs.detail import building_words
+
+
+def alarms_of(
+    home: Home,
+    daemon: Mapping[str, Any],
+    engine: Mapping[str, Any],
+    agents: list[dict[str, Any]],
+    *,
+    agent: str | None = None,
+) -> list[str]:
+    """Each thing that is wrong, of the home as a whole and of the agents looked at.
+
+    Args:
+        home: whose.
+        daemon: what `daemon_overview` found.
+        engine: what `engine_overview` found.
+        agents: what `agents_overview` found.
+        agent: the one that was asked about: what is wrong with others only is left out.
+    """
+    lost = damage(home.paths)
+    return [
+        *daemon_alarms(daemon),
+        *_engine_alarms(home, engine),
+        *(alarm for one in agents for alarm in _agent_alarms(one)),
+        *([] if agent else _left_alone(home)),
+        *([lost] if lost else []),
+        *_failures(home, home.status_files().read_jobs(), agent),
+    ]
+
+
+def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
+    alarms = [f"engine: {engine['problem']}"] if engine["problem"] else []
+    for agent, index in engine["indexes"].items():
+        problems = [problem.removeprefix(f"{agent}: ") for problem in index.get("problems", ())]
+        alarms += [f"{agent}: {problem}" for problem in problems]
+        if index.get("building") and index.get("problems"):
+            alarms.append(f"{agent}: {building_words(index['building'])}")
+        taken = index_bytes(home.paths, agent)
+        explained = explained_bytes(index.get("chunks", 0), engine["dimension"] or 0)
+        if taken > explained:
+            alarms.append(
+                f"{agent}: its index takes {taken:,} bytes, and its vectors explain {explained:,}; "
+                "make it anew with: skymem index --force"
+            )
+    return alarms
+
+
+def _left_alone(home: Home) -> list[str]:
+    return [
+        f"memory/{name!r} is left alone: {problem}"
+        for name, problem in home.workplace().agent_directories()
+        if problem
+    ]
+
+
+def _failures(home: Home, jobs: Mapping[str, Any], agent: str | None) -> list[str]:
+    """The last results that are failures nothing has made good since."""
+    failed = {name: told_of(one, agent) for name, one in jobs.items()}
+    failed = {name: one for name, one in failed.items() if not detail_of(one).get("ok", True)}
+    if not failed:
+        return []
+    known = _names(home)
+    return [
+        f"{name} failed: {detail_of(record).get('error', 'no reason given')}"
+        for name, record in failed.items()
+        if (known is None or name in known)
+        and not any(_makes_good(other, record) for other in jobs.values())
+    ]
+
+
+def told_of(record: Mapping[str, Any], agent: str | None) -> Mapping[str, Any]:
+    """A result as far as it is about an agent; one that is about none is about everyone."""
+    each = detail_of(record).get("agents")
+    if agent is None or not each:
+        return record
+    own = each.get(agent, {"ok": True})
+    return {**record, "detail": {**detail_of(record), **own, "agents": {agent: own}}}
+
+
+def _names(home: Home) -> set[str] | None:
+    """What can run here: verbs and entries; None where the schedule can't be read."""
+    from skymem.config.schedule_file import read_schedule
+    from skymem.model.schedule import KNOWN_JOBS
+
+    try:
+        entries = read_schedule(home.paths.schedule).entries
+    except SkymemError:
+        return None
+    return {*KNOWN_JOBS, *(entry.name for entry in entries)}
+
+
+def _makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:
+    """Whether a later success did all that had failed, for every agent it had failed for."""
+    before, after = detail_of(failed), detail_of(later)
+    if not after.get("ok") or later.get("seq", 0) <= failed.get("seq", 0):
+        return False
+    agents = {agent for agent, one in before.get("agents", {}).items() if not one.get("ok")}
+    return _steps(failed) <= _steps(later) and agents <= {*after.get("agents", {})}
+
+
+def _steps(record: Mapping[str, Any]) -> set[str]:
+    from skymem.jobs.table import steps_of
+
+    return {*steps_of(detail_of(record).get("job", record.get("action", "")))}
+
+
+def detail_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result says of itself; nothing where it is damaged."""
+    detail = record.get("detail")
+    return detail if isinstance(detail, dict) else {}
+
+
+def _agent_alarms(one: dict[str, Any]) -> list[str]:
+    name = one["name"]
+    alarms = [f"{name}: {problem}" for problem in one["problems"]]
+    if one["quarantined"]:
+        where = f"memory/{name}/quarantine"
+        alarms.append(f"{name}: {one['quarantined']} unreadable piece(s) in {where}")
+    if one["damaged"]:
+        alarms.append(f"{name}: {one['damaged']} unreadable line(s) in its tiers")
+    return alarms
