@@ -3,7 +3,7 @@
 Cheap by design, as the status is: it goes by what was counted and written down already.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skymem.app import Home
@@ -12,6 +12,7 @@ from skymem.daemon.signs import daemon_alarms
 from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
+from skymem.stores.damages import NAMED_MAX
 
 
 def alarms_of(
@@ -130,6 +131,15 @@ def _agent_alarms(one: dict[str, Any]) -> list[str]:
     if one["quarantined"]:
         where = f"memory/{name}/quarantine"
         alarms.append(f"{name}: {one['quarantined']} unreadable piece(s) in {where}")
-    if one["damaged"]:
-        alarms.append(f"{name}: {one['damaged']} unreadable line(s) in its tiers")
+    for file, lines in one["damaged_lines"].items():
+        alarms.append(f"{name}: {unreadable(f'memory/{name}/{file}', lines)}")
     return alarms
+
+
+def unreadable(path: str, lines: Sequence[int]) -> str:
+    """Say which lines of a tier's file can't be read, and how to go on."""
+    more = " and more" if len(lines) >= NAMED_MAX else ""
+    return (
+        f"{path}: line(s) {', '.join(map(str, lines))}{more} can't be read (why: skymem fsck); "
+        "mend or remove them with an editor while no job runs"
+    )

@@ -15,11 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from skymem.alarms import unreadable
 from skymem.app import READER_BUSY_MS, Home, engine_allowed, now
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
+from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors, take_lease
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import open_or_none
@@ -32,6 +34,8 @@ SAMPLE: Final = 20
 
 MISSES_MAX: Final = 0.25
 """Of those: an approximate index misses one in a hundred of texts that are much alike."""
+
+MODEL_TRIED_ON: Final = "Does the model embed a sentence?"
 
 NETWORK_FILESYSTEMS: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"})
 
@@ -186,10 +190,9 @@ def _agent(work: Workplace, catalog: Catalog, name: str) -> Iterator[Check]:
     shelf = work.shelf(name)
     for path in (shelf.paths.short_term, shelf.paths.long_term):
         yield from _whole("files", _readable(path))
-    for count in work.ask(catalog, shelf, lambda: catalog.counts(name)):
-        if count.damaged:
-            text = f"{count.damaged} unreadable line(s) in memory/{name}/{count.file}"
-            yield _say("problem", "lines", text)
+    damaged = work.ask(catalog, shelf, lambda: damaged_lines(shelf.paths, catalog))
+    for file, lines in damaged.items():
+        yield _say("problem", "lines", unreadable(f"memory/{name}/{file}", lines))
     if kept := shelf.quarantine.count():
         text = f"{kept} piece(s) in memory/{name}/quarantine, each with its reason beside"
         yield _say("note", "quarantine", f"{name}: {text}")
@@ -212,6 +215,7 @@ def _engine(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
         yield _say("note", "engine", "SKYMEM_ENGINE=off keeps it from being asked")
         return
     engine = home.engine()
+    engine.alike([MODEL_TRIED_ON], 1.0)  # one that was just started has no model to tell of yet
     overview = engine.overview()
     yield _say("ok", "engine", f"{overview['model']}, {overview['dimension']} dimensions")
     for agent in whom:

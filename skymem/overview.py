@@ -18,7 +18,9 @@ from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog, TierCount
 from skymem.stores.cursors import rag_pending
+from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors
+from skymem.stores.home import AgentPaths
 from skymem.stores.lines import CHUNK_BYTES, count_lines, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import Shelf, open_or_none
@@ -194,6 +196,7 @@ def _agent(work: Workplace, catalog: Catalog, name: str) -> dict[str, Any]:
         "since": None,
         "quarantined": 0,
         "damaged": 0,
+        "damaged_lines": {},
         "drains": 0,
         "rag_pending": 0,
         "problems": [],
@@ -212,9 +215,8 @@ def _agent(work: Workplace, catalog: Catalog, name: str) -> dict[str, Any]:
 def _look_at_catalog(
     work: Workplace, catalog: Catalog, found: dict[str, Any], shelf: Shelf
 ) -> None:
-    agent = shelf.paths.name
-    counts, oldest, found["rag_pending"] = work.ask(
-        catalog, shelf, lambda: _kept(work, catalog, agent)
+    counts, oldest, found["rag_pending"], found["damaged_lines"] = work.ask(
+        catalog, shelf, lambda: _kept(work, catalog, shelf.paths)
     )
     for tier in TIERS[1:]:
         files = [count for count in counts if count.tier == tier]
@@ -227,10 +229,11 @@ def _look_at_catalog(
 
 
 def _kept(
-    work: Workplace, catalog: Catalog, agent: str
-) -> tuple[list[TierCount], dict[str, int | None], int]:
-    oldest = {tier: catalog.oldest_us(agent, tier) for tier in TIERS[1:]}
-    return catalog.counts(agent), oldest, rag_pending(work.paths, catalog, agent)
+    work: Workplace, catalog: Catalog, agent: AgentPaths
+) -> tuple[list[TierCount], dict[str, int | None], int, dict[str, list[int]]]:
+    oldest = {tier: catalog.oldest_us(agent.name, tier) for tier in TIERS[1:]}
+    owed = rag_pending(work.paths, catalog, agent.name)
+    return catalog.counts(agent.name), oldest, owed, damaged_lines(agent, catalog)
 
 
 def _look_aside(found: dict[str, Any], shelf: Shelf) -> None:

@@ -53,6 +53,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     made.close()
 
 
+def test_doctor_waits_for_the_model_of_an_engine_it_starts(home: Outside) -> None:
+    home.paths.agent("sky").directory.rmdir()
+    for agents in range(2):
+        home.end_engine()
+        told = home("doctor")
+        assert told.code == 0, told
+        assert "all-MiniLM-L6-v2, 384 dimensions" in told.out
+        assert told.out.count("all as they should be") == agents
+        home.done("remember", "x")
+
+
 @pytest.fixture
 def told(home: Outside) -> Outside:
     """A home that was told a few things and promoted them; its engine runs."""

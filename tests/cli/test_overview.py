@@ -127,6 +127,24 @@ def test_what_could_not_be_read_is_an_alarm_with_its_place(shell: Shell) -> None
     assert found["alarms"] == ["sky: 1 unreadable piece(s) in memory/sky/quarantine"]
 
 
+@pytest.mark.parametrize("verb", ["status", "check", "doctor"])
+def test_a_line_of_a_tier_that_can_not_be_read_is_told_with_its_place(
+    shell: Shell, verb: str
+) -> None:
+    shell("remember", "x", "--importance", "0.9")
+    shell("promote")
+    long_term = shell.home / "memory/sky/long_term.jsonl"
+    whole = long_term.read_bytes()
+    long_term.write_bytes(whole + b"\nsecret\n")
+    told = shell(verb).out
+
+    assert "memory/sky/long_term.jsonl: line(s) 3 can't be read" in told
+    assert "mend or remove them" in told
+    assert "secret" not in told
+    long_term.write_bytes(whole)
+    assert "can't be read" not in shell(verb).out
+
+
 def test_the_last_action_is_told_once(shell: Shell) -> None:
     shell("promote")
 
