@@ -3,7 +3,9 @@
 Cheap by design, as the status is: it goes by what was counted and written down already.
 """
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from skymem.app import Home
@@ -13,6 +15,7 @@ from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
 from skymem.stores.damages import NAMED_MAX
+from skymem.stores.home import HomePaths
 
 
 def alarms_of(
@@ -34,6 +37,7 @@ def alarms_of(
     """
     lost = damage(home.paths)
     return [
+        *unwritable(home.paths, [one["name"] for one in agents]),
         *daemon_alarms(daemon),
         *_engine_alarms(home, engine),
         *(alarm for one in agents for alarm in _agent_alarms(one)),
@@ -41,6 +45,32 @@ def alarms_of(
         *([lost] if lost else []),
         *_failures(home, home.status_files().read_jobs(), agent),
     ]
+
+
+def unwritable(paths: HomePaths, agents: Sequence[str]) -> list[str]:
+    """Say what of a home its owner, as whom this process runs, can't write to."""
+    if _mounted_read_only(paths.root):
+        what = f"the home is read-only: nothing can be remembered or moved in {paths.root}"
+        return [f"{what}; {_way_to_write(paths.root)}"]
+    places = [path for path in paths.own if path.exists()]
+    for agent in map(paths.agent, agents):
+        places += [agent.directory, agent.short_term, agent.long_term]
+    refused: list[Path] = []
+    for place in places:
+        covered = any(parent in refused for parent in place.parents)
+        if not covered and place.exists() and not os.access(place, os.W_OK):
+            refused.append(place)
+    return [f"{place} is read-only; {_way_to_write(place)}" for place in refused]
+
+
+def _way_to_write(place: Path) -> str:
+    if _mounted_read_only(place):
+        return "mount what it lies on for writing"
+    return f"let its owner write: chmod u+w {place}"
+
+
+def _mounted_read_only(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:

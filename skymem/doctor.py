@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skymem.alarms import unreadable
+from skymem.alarms import unreadable, unwritable
 from skymem.app import READER_BUSY_MS, Home, engine_allowed, now
 from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
@@ -53,6 +53,7 @@ def examine(home: Home, agent: str | None = None) -> list[Check]:
         "configuration": _configuration,
         "permissions": _permissions,
         "disk": _filesystem,
+        "writing": partial(_writing, whom=whom),
         "leases": _leases,
         "locks": _locks,
         "ledger": _ledger,
@@ -111,6 +112,14 @@ def _filesystem(home: Home) -> Iterator[Check]:
     free = _free_bytes(home.paths.root)
     state = "problem" if free < FREE_BYTES_MIN else "ok"
     yield _say(state, "disk", f"{free // 1024**2:,} MiB free on {kind or 'the disk'}")
+
+
+def _writing(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
+    refused = unwritable(home.paths, whom)
+    for problem in refused:
+        yield _say("problem", "writing", problem)
+    if not refused:
+        yield _say("ok", "writing", "what is to be written can be")
 
 
 def _free_bytes(path: Path) -> int:

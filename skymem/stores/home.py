@@ -73,6 +73,11 @@ class HomePaths:
             raise DiskError(str(self.root), "the home is not there any more")
 
     @property
+    def own(self) -> tuple[Path, ...]:
+        """The directories of the home that are the program's own, and written by it alone."""
+        return self.memory, self.state, self.status, self.audit, self.run, self.rag
+
+    @property
     def rules(self) -> Path:
         """What is kept, promoted, forgotten."""
         return self.root / RULES_FILE
