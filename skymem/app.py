@@ -355,7 +355,7 @@ def locate_home(explicit: str | None = None) -> HomeChoice:
 
 def home_to_make(explicit: str | None) -> Path:
     """Where `skymem init` without a path makes a home: where the CLI will look for it."""
-    if explicit or os.environ.get("SKYMEM_HOME"):
+    if explicit is not None or os.environ.get("SKYMEM_HOME"):
         return choose_home(explicit, os.environ, Path("/"), os.geteuid()).path
     return data_directory(os.environ)
 

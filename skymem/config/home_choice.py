@@ -1,10 +1,13 @@
 """Which home: the same answer for the CLI, the daemon and the Python API (design §3)."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from skymem.errors import UsageError
 
 RULES_FILE: Final = "retention_rules.yaml"
 
@@ -19,11 +22,17 @@ class HomeChoice(NamedTuple):
 def choose_home(
     explicit: str | None, environ: Mapping[str, str], directory: Path, uid: int
 ) -> HomeChoice:
-    """Choose: what was asked for, `$SKYMEM_HOME`, a trusted current directory, the XDG one."""
+    """Choose: what was asked for, `$SKYMEM_HOME`, a trusted current directory, the XDG one.
+
+    Raises:
+        UsageError: what names it names nothing.
+    """
+    if explicit == "":  # a variable that is not set: any other home would be the wrong one
+        raise UsageError("--home is empty; give it a path, or leave it out")
     if explicit:
-        return HomeChoice(Path(explicit).expanduser().absolute(), "--home")
+        return HomeChoice(_path(explicit, "--home"), "--home")
     if named := environ.get("SKYMEM_HOME"):
-        return HomeChoice(Path(named).expanduser().absolute(), "$SKYMEM_HOME")
+        return HomeChoice(_path(named, "SKYMEM_HOME"), "$SKYMEM_HOME")
     doubt = ""
     if (directory / RULES_FILE).is_file():
         doubt = _doubt(directory, uid)
@@ -34,9 +43,38 @@ def choose_home(
 
 
 def data_directory(environ: Mapping[str, str]) -> Path:
-    """Where a person's own home lies: `$XDG_DATA_HOME/skymem`."""
-    base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "share")
-    return Path(base).expanduser().absolute() / "skymem"
+    """Where a person's own home lies: `$XDG_DATA_HOME/skymem`.
+
+    A relative one is passed over, as its specification asks: it would be another one wherever one
+    stands.
+
+    Raises:
+        UsageError: nothing says where the person's files are.
+    """
+    named = environ.get("XDG_DATA_HOME") or ""
+    base = _path(named, "XDG_DATA_HOME") if named.startswith(("/", "~")) else None
+    return (base or _own_directory(environ) / ".local" / "share") / "skymem"
+
+
+def _path(named: str, what: str) -> Path:
+    try:
+        return Path(named).expanduser().absolute()
+    except RuntimeError:
+        raise UsageError(f"{what} {named!r}: no such user has a directory; write it out") from None
+
+
+def _own_directory(environ: Mapping[str, str]) -> Path:
+    """The person's directory: `$HOME`, else as the user database has it."""
+    import pwd
+
+    named = environ.get("HOME") or ""
+    if not named:
+        with contextlib.suppress(KeyError):
+            named = pwd.getpwuid(os.geteuid()).pw_dir
+    if not os.path.isabs(named):
+        said = f"HOME is {named!r}, which is no absolute path" if named else "HOME is not set"
+        raise UsageError(f"{said}; name the home with --home or SKYMEM_HOME")
+    return Path(named)
 
 
 def _doubt(directory: Path, uid: int) -> str:

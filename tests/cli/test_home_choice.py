@@ -65,6 +65,105 @@ def test_then_the_data_directory(
     }
 
 
+def test_a_relative_data_directory_is_passed_over(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", "data")
+    shell.bare("init")
+
+    assert _home(shell)["path"] == str(tmp_path / ".local/share/skymem")
+    monkeypatch.setenv("XDG_DATA_HOME", "~/data")
+    assert f"{tmp_path}/data/skymem" in shell.bare("status").err
+
+
+def test_a_relative_home_is_the_one_below_where_one_stands(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shell.home.parent)
+    monkeypatch.setenv("SKYMEM_HOME", shell.home.name)
+    assert _home(shell) == {"path": str(shell.home), "why": "$SKYMEM_HOME"}
+    monkeypatch.chdir("/")
+
+    told = shell.bare("status")
+    assert told.code == 10
+    assert f"no skymem home at /{shell.home.name} ($SKYMEM_HOME)" in told.err
+
+
+def _nobody(uid: int) -> pwd.struct_passwd:
+    raise KeyError(uid)
+
+
+@pytest.mark.parametrize("verb", ["status", "init"])
+@pytest.mark.parametrize(
+    ("home", "known", "says"),
+    [
+        pytest.param(None, False, "HOME is not set; name the home with --home", id="nowhere"),
+        pytest.param("", False, "HOME is not set; name the home with --home", id="empty"),
+        pytest.param("rel", True, "HOME is 'rel', which is no absolute path; name", id="relative"),
+    ],
+)
+def test_without_a_directory_of_ones_own_nothing_is_guessed(
+    shell: Shell,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    home: str | None,
+    known: bool,
+    says: str,
+    verb: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if home is None:
+        monkeypatch.delenv("HOME")
+    else:
+        monkeypatch.setenv("HOME", home)
+    if not known:
+        monkeypatch.setattr(pwd, "getpwuid", _nobody)
+    told = shell.bare(verb)
+
+    assert (told.code, told.out) == (2, "")
+    assert says in told.err
+    assert not (tmp_path / "rel").exists()
+
+
+def test_without_home_the_user_database_is_asked(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOME")
+    uid, gid = os.geteuid(), os.getegid()
+    me = pwd.struct_passwd(("me", "x", uid, gid, "", str(tmp_path / "me"), ""))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _uid: me)
+
+    assert f"no skymem home at {tmp_path}/me/.local/share/skymem" in shell.bare("status").err
+
+
+@pytest.mark.parametrize("verb", ["status", "init", "remember"])
+def test_an_empty_home_is_no_home_that_happens_to_be_there(
+    shell: Shell, here: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    told = shell.bare("--home", "", verb, *(["x"] if verb == "remember" else []))
+
+    assert (told.code, told.err) == (
+        2,
+        "skymem: --home is empty; give it a path, or leave it out\n",
+    )
+    assert not shell.short_term.exists()
+
+
+@pytest.mark.parametrize("named", ["SKYMEM_HOME", "--home"])
+def test_a_home_of_a_user_who_is_not_there_is_refused(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.setenv("SKYMEM_HOME", "~nobody-here/x")
+    words = ["--home", "~nobody-here/x"] if named == "--home" else []
+    told = shell.bare(*words, "status")
+
+    assert told.code == 2
+    assert told.err.startswith(f"skymem: {named} '~nobody-here/x': no such user")
+
+
 @pytest.mark.parametrize("name", [".", "retention_rules.yaml"])
 def test_a_current_directory_that_everyone_may_write_is_not_trusted(
     shell: Shell, here: Path, name: str
