@@ -12,7 +12,7 @@ _RESERVED_START: Final = re.compile(
     r"\s*(?:(?:-\s+)+(?:[^\s:#'\"]+\s*:\s+)?|[^\s:#'\"]+\s*:\s+)"
     r"(?P<value>(?:[*@`%|>]|&(?!\w)).*?)\s*(?:\s#.*)?"
 )
-
+_FLOW_VALUE: Final = re.compile(r"(?:[*@`%|>]|&(?!\w))[^],}#]*(?:,[\d*][^],}#]*)*")
 
 _INDENTATION: Final = "this does not fit what stands above it (look at the indentation)"
 _PLAIN_WORDS: Final = (
@@ -36,7 +36,8 @@ def explain_parser_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, i
     lines = text.split("\n")
     marks = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
     for mark in marks:
-        hint = _quote_hint(_line(lines, mark))
+        line = _line(lines, mark)
+        hint = _quote_hint(line) or _flow_hint(line, mark.column)
         if hint is not None:
             return mark.line + 1, *hint
     if not marks:  # pragma: no cover - the parser marks all of its errors
@@ -70,5 +71,19 @@ def _quote_hint(line: str) -> tuple[int, str] | None:
     if match is None:
         return None
     value = match["value"]
+    if not {*value} & {*"[{"}:  # a list or mapping that began above ends here
+        value = value.rstrip("]}, ")
+    return _quoted(match.start("value"), value)
+
+
+def _flow_hint(line: str, column: int) -> tuple[int, str] | None:
+    """The same inside [ ] or { }, where a value ends at a comma (but for one in a cron)."""
+    value = _FLOW_VALUE.match(line, column)
+    if value is None or not line[:column].rstrip().endswith((":", ",", "[", "{")):
+        return None
+    return _quoted(column, value[0].rstrip())
+
+
+def _quoted(column: int, value: str) -> tuple[int, str]:
     remedy = f"put quotes around it: {shown(value)}"
-    return match.start("value") + 1, f"YAML keeps {value[0]} at the start for itself ({remedy})"
+    return column + 1, f"YAML keeps {value[0]} at the start for itself ({remedy})"
