@@ -72,6 +72,15 @@ def agents_overview(home: Home, agent: str | None = None) -> list[dict[str, Any]
         return [_agent(work, catalog, name) for name in whom]
 
 
+def who_remembers(home: Home) -> list[str]:
+    """The agents that have any memory in short-term, long-term or an archive."""
+    return [
+        one["name"]
+        for one in agents_overview(home)
+        if any(one["tiers"][tier]["count"] for tier in TIERS if tier != "trash")
+    ]
+
+
 def daemon_overview(home: Home) -> dict[str, Any]:
     """Whether a daemon keeps this home, and its last sign of life."""
     holder = holder_of(home.paths.daemon_lock)

@@ -13,6 +13,7 @@ from skymem.cli.options import Json, globals_of
 from skymem.policy.rank import LIMIT, RECENCY_BIAS, SEMANTIC_WEIGHT
 
 if TYPE_CHECKING:  # other verbs must not pay for it
+    from skymem.app import Home
     from skymem.recall.request import Request
     from skymem.recall.result import Recall, Recalled
 
@@ -80,7 +81,9 @@ def recall(
     if as_json:
         render.document(found.as_json())
     else:
-        _print(found, asked)
+        _print(found)
+        if not found:
+            render.complain(f"nothing found: {_why_nothing(home, agent, asked)}")
 
 
 def _pair(given: str) -> tuple[str, str]:
@@ -92,15 +95,13 @@ def _pair(given: str) -> tuple[str, str]:
     return key, value
 
 
-def _print(found: "Recall", asked: "Request") -> None:
+def _print(found: "Recall") -> None:
     columns = _columns()
     for one in found:
         date = render.moment(one.ts)[:10]
         name = render.harmless(one.id[: render.ID_LETTERS])
         head = f"{one.score:.3f}  {one.tier:<7}  {name:<{render.ID_LETTERS}}  {date:<10}  "
         render.line(_cut(head + render.harmless(_text(one)), columns))
-    if not found:
-        render.complain(f"nothing found: {_why_nothing(asked)}")
 
 
 def _text(one: "Recalled") -> str:
@@ -110,7 +111,8 @@ def _text(one: "Recalled") -> str:
     return f"{one.record_type} {json.dumps(one.payload, ensure_ascii=False)}"
 
 
-def _why_nothing(asked: "Request") -> str:
+def _why_nothing(home: "Home", agent: str, asked: "Request") -> str:
+    from skymem.overview import who_remembers
     from skymem.policy.rank import tokens
 
     if not tokens(asked.query):
@@ -119,6 +121,9 @@ def _why_nothing(asked: "Request") -> str:
         return "no memory passes the filters; leave some out"
     if asked.mode == "semantic":
         return "nothing is indexed yet; see: skymem index --stats"
+    if others := [name for name in who_remembers(home) if name != agent]:
+        some = f"{', '.join(others)} (name one: skymem --agent {others[0]} recall)"
+        return f"agent {agent} has no memory; there are some of {some}"
     return "nothing is remembered yet; begin with: skymem remember TEXT"
 
 

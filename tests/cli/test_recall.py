@@ -175,6 +175,18 @@ def test_an_empty_home_says_how_to_begin(shell: Shell, engine: Meanings) -> None
     assert engine.asked
 
 
+def test_who_asks_as_the_wrong_agent_is_told_who_has_memories(
+    shell: Shell, engine: Meanings
+) -> None:
+    shell("--agent", "hobbs", "remember", "reports at seven")
+    (shell.home / "memory/aegis").mkdir()
+    told = shell("recall", "reports")
+
+    assert (told.code, told.out) == (0, "")
+    assert "agent sky has no memory; there are some of hobbs (name one: skymem --agent" in told.err
+    assert "aegis" not in told.err
+
+
 def test_recall_changes_nothing(remembered: Shell) -> None:
     before = remembered.snapshot()
     remembered("recall", "reports")
