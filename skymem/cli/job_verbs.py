@@ -153,13 +153,16 @@ def _job_of(paths: "HomePaths", name: str) -> str:
     """What an entry of the schedule runs."""
     from skymem.config.schedule_file import read_schedule
     from skymem.errors import UsageError
+    from skymem.model.schedule import by_hand
 
     entries = {entry.name: entry for entry in read_schedule(paths.schedule).entries}
     if name not in entries:
-        raise UsageError(f"schedule.yaml has no entry {name!r}; it has: {', '.join(entries)}")
+        known = ", ".join(one.name for one in entries.values() if one.job != "heartbeat")
+        which = f"schedule.yaml has no entry {name!r}{by_hand(name)}"
+        raise UsageError(f"{which}; it has: {known or 'none'}")
     job = entries[name].job
     if job == "heartbeat":
-        raise UsageError(f"{job!r} can't be triggered: the daemon does that by itself")
+        raise UsageError(f"{job!r} can't be triggered: a daemon does that by itself (skymem run)")
     return job
 
 

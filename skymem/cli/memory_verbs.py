@@ -55,12 +55,18 @@ def remember(
         admitted = [one]
     if not dry_run and admitted:
         home.remember(agent, [line.raw for line in admitted])
+    _tell([line.id for line in admitted], dry_run=dry_run, as_json=as_json)
+
+
+def _tell(ids: list[str], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        ids = [line.id for line in admitted]
-        render.document({"id": ids[0], "ids": ids} if len(ids) == 1 else {"id": None, "ids": ids})
-    else:
-        for line in admitted:
-            render.line(line.id)
+        told = {"id": ids[0] if len(ids) == 1 else None, "ids": ids}
+        render.document({**told, **({"dry_run": True} if dry_run else {})})
+        return
+    for name in ids:
+        render.line(f"would remember {name}" if dry_run else name)
+    if not ids:
+        render.complain("nothing came on stdin, so nothing was remembered")
 
 
 def _pairs(given: list[str]) -> dict[str, str]:

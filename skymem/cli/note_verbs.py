@@ -60,7 +60,8 @@ def note_write(
     _utf8(new)
     if stability is None:
         new = new.as_usual(home.rules.kinds)
-    _tell(write_note(home, agent, new, dry_run=dry_run), as_json=as_json)
+    done = write_note(home, agent, new, dry_run=dry_run)
+    _tell(done, dry_run=dry_run, as_json=as_json)
 
 
 @note_app.command("list")
@@ -232,15 +233,17 @@ def project_show(
         _show(one, f"Project {one.name}" + (f" of {one.user_id}" if one.user_id else ""))
 
 
-def _tell(done: "Written", *, as_json: bool) -> None:
+def _tell(done: "Written", *, dry_run: bool, as_json: bool) -> None:
     if done.warning:
         render.complain(f"warning: {done.warning}")
     if as_json:
         warnings = [done.warning] if done.warning else []
         told = {"id": done.note.id, "written": done.new, "warnings": warnings}
-        render.document({**told, "note": done.note.as_json()})
+        rehearsed = {"dry_run": True} if dry_run else {}
+        render.document({**told, **rehearsed, "note": done.note.as_json()})
     else:
-        render.line(render.harmless(done.note.id))
+        would = "would write " if dry_run and done.new else ""
+        render.line(would + render.harmless(done.note.id))
 
 
 def _show(record: "Known", title: str) -> None:

@@ -42,8 +42,11 @@ def pause(
         after = {**dict.fromkeys(names, now()), **pauses.read()}
         _print(_jobs(home, after), as_json=as_json, dry_run=True)
         return
-    pauses.pause(names, now())
+    changed = pauses.pause(names, now())
     _print(_jobs(home, pauses.read()), as_json=as_json)
+    if not as_json:
+        _say("paused until resumed", changed)
+        _say("was paused already", [name for name in names if name not in changed])
 
 
 def resume(
@@ -59,14 +62,23 @@ def resume(
         after = {name: at for name, at in pauses.read().items() if name not in names}
         _print(_jobs(home, after), as_json=as_json, dry_run=True)
         return
-    pauses.resume(names)
+    changed = pauses.resume(names)
     _print(_jobs(home, pauses.read()), as_json=as_json)
+    if not as_json:
+        _say("resumed", changed)
+        _say("was not paused", [name for name in names if name not in changed])
+
+
+def _say(what: str, names: list[str]) -> None:
+    if names:
+        render.line(f"{what}: {', '.join(names)}")
 
 
 def _opened(context: typer.Context) -> "tuple[Home, Pauses]":
     """The home and its pauses; what reads them is loaded before root becomes the owner."""
     import skymem.config.schedule_file
     import skymem.daemon.timing
+    import skymem.jobs.table
     import skymem.overview  # noqa: F401
     from skymem.daemon.pauses import Pauses
 

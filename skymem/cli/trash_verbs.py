@@ -163,9 +163,11 @@ def _pin(context: typer.Context, name: str, *, pinned: bool, dry_run: bool, as_j
     agent = spoken.bound_agent()
     found = pin_memory(spoken.open(), agent, name, pinned=pinned, dry_run=dry_run)
     if as_json:
-        render.document({"id": found, "agent": agent, "pinned": pinned})
+        told = {"id": found, "agent": agent, "pinned": pinned}
+        render.document({**told, **({"dry_run": True} if dry_run else {})})
     else:
-        render.line(found)
+        verb = "pin" if pinned else "unpin"
+        render.line(f"would {verb} {found}" if dry_run else found)
 
 
 def _told(detail: dict[str, Any], told: str, *, as_json: bool) -> None:

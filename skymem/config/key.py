@@ -33,6 +33,8 @@ class Key:
     meaning: str
     example: str
     row: str
+    """What it comes from, for those who work on it."""
+
     least: float = 0
     most: float = 0
     choices: tuple[str, ...] = ()
@@ -68,7 +70,6 @@ class Key:
             "default": self.default,
             "meaning": self.meaning,
             "example": self.example,
-            "row": self.row,
         }
 
     def __str__(self) -> str:

@@ -124,6 +124,7 @@ def entries_meant(
     Raises:
         UsageError: there is none, or it is the heartbeat.
     """
+    from skymem.jobs.table import steps_of
     from skymem.model.schedule import JOB_VERBS, KNOWN_JOBS
 
     named = {entry.name: entry.job for entry in entries}
@@ -136,8 +137,11 @@ def entries_meant(
     if found:
         return found
     known = [entry.name for entry in entries if entry.job != HEARTBEAT]
-    which = f"no entry of schedule.yaml has the job {word!r}" if word in KNOWN_JOBS else ""
-    which = which or f"schedule.yaml has no entry {word!r}"
+    which = f"schedule.yaml has no entry {word!r}"
+    if word in KNOWN_JOBS:
+        others = [name for name, job in named.items() if word in steps_of(job)]
+        does = f" ({', '.join(others)} does it beside others)" if others else ""
+        which = f"no entry of schedule.yaml has the job {word!r}{does}"
     verbs = [job for job in JOB_VERBS if job in set(named.values()) - set(known)]
     also = f" (or by job: {', '.join(verbs)})" if verbs else ""
     raise UsageError(f"{which}; it has: {', '.join(known) or 'none'}{also}")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import BusyError, SkymemError
-from skymem.model.schedule import ScheduleEntry
+from skymem.model.schedule import ScheduleEntry, by_hand
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.status import read_json
@@ -329,7 +329,8 @@ def _opened(path: Path) -> Iterator[int | None]:
 def _why_not(entry: ScheduleEntry | None, name: str) -> str:
     """Why an entry can't be run by hand; "" where it can."""
     if entry is None:
-        return f"the daemon that runs knows no entry {name!r}; reload it"
+        hand = by_hand(name)
+        return f"the daemon that runs knows no entry {name!r}{hand}; reload it if that is new"
     if entry.job == HEARTBEAT:
         return f"{entry.job!r} can't be triggered: the daemon does that by itself"
     return ""

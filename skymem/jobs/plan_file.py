@@ -47,9 +47,13 @@ def load_plans(path: Path) -> tuple[str, dict[tuple[str, str], Plan]]:
     """Read a saved plan: the job and its plans by (job, agent).
 
     Raises:
+        UsageError: there is no file of that name.
         StalePlanError: the file is not a plan of this version.
         DiskError: it can't be read.
     """
+    if path.is_dir() or not os.path.lexists(path):
+        what = "that is a directory" if path.is_dir() else "there is no such plan"
+        raise UsageError(f"{path}: {what}; save one with: skymem promote --plan FILE")
     with disk_errors(path):
         data = path.read_bytes()
     try:

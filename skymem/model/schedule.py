@@ -14,6 +14,11 @@ JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "compact"
 KNOWN_JOBS: Final = (*JOB_VERBS, "memory_rotate_check", "heartbeat")
 
 
+def by_hand(word: str) -> str:
+    """How to run what somebody took for an entry of the schedule, where it is a job; else ""."""
+    return f" (the job by hand: skymem {word})" if word in JOB_VERBS else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Every:
     """A fixed interval, in seconds."""

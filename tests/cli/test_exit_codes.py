@@ -16,6 +16,7 @@ from tests.cli.conftest import RULES, Shell
 REFUSED = [
     pytest.param(["bogus"], 2, "No such command", id="unknown verb"),
     pytest.param(["remember"], 2, "TEXT or --stdin", id="nothing to remember"),
+    pytest.param(["remember", "--dry-run"], 2, "TEXT or --stdin", id="nothing to rehearse"),
     pytest.param(["remember", " "], 2, "no text", id="blank text"),
     pytest.param(["remember", "x", "--importance", "7"], 2, "0 to 1", id="importance beyond 1"),
     pytest.param(["remember", "x", "--importance", "nan"], 2, "", id="importance not a number"),
@@ -23,12 +24,15 @@ REFUSED = [
     pytest.param(["remember", "x", "--kind", ""], 2, "kind", id="kind without a name"),
     pytest.param(["remember", "x", "--meta", "novalue"], 2, "KEY=VALUE", id="meta without value"),
     pytest.param(["trigger", "nope"], 2, "memory_rotate_check", id="no such entry"),
-    pytest.param(["trigger", "heartbeat"], 2, "daemon", id="not to be triggered"),
+    pytest.param(["trigger", "promote"], 2, "by hand: skymem promote)", id="a job, no entry"),
+    pytest.param(["trigger", "heartbeat"], 2, "a daemon does that", id="not to be triggered"),
+    pytest.param(["pause", "rotate"], 2, "(memory_rotate_check does it", id="a step of an entry"),
     pytest.param(["config", "explain", "promote_treshold"], 2, "did you mean", id="no such key"),
     pytest.param(["--log-level", "loud", "promote"], 2, "--log-level", id="no such level"),
     pytest.param(["show", "ffff"], 24, "ffff", id="no such memory"),
     pytest.param(["--agent", "../x", "show", "a"], 30, "agent name", id="agent outside"),
-    pytest.param(["apply", "/nonexistent"], 74, "/nonexistent", id="no such plan"),
+    pytest.param(["apply", "/nonexistent"], 2, "/nonexistent: there is no such", id="no such plan"),
+    pytest.param(["apply", "/"], 2, "/: that is a directory; save one", id="a directory as plan"),
     pytest.param(["apply", "/dev/null"], 22, "not a plan", id="not a plan"),
 ]
 

@@ -51,6 +51,14 @@ def test_a_job_stands_for_all_its_entries(shell: Shell) -> None:
     assert paused(shell("resume", "hourly", "--json").json) == {"nightly"}
 
 
+def test_a_person_is_told_what_changed(shell: Shell) -> None:
+    shell("pause", "hourly")
+    told = shell("pause", "promote").out.splitlines()
+    assert told[-2:] == ["paused until resumed: nightly", "was paused already: hourly"]
+    assert shell("resume", "hourly").out.splitlines()[-1] == "resumed: hourly"
+    assert shell("resume", "hourly").out.splitlines()[-1] == "was not paused: hourly"
+
+
 def test_a_second_pause_keeps_the_time_of_the_first(shell: Shell) -> None:
     shell("pause", "hourly")
     first = (shell.home / "state/paused.json").read_bytes()

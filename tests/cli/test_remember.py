@@ -1,6 +1,7 @@
 """Writing: `remember` checks the form, takes all or nothing, and says the id."""
 
 import json
+import re
 
 import pytest
 
@@ -116,6 +117,32 @@ def test_a_dry_run_changes_nothing(shell: Shell, words: list[str]) -> None:
 
     assert shell(*words).code == 0
     assert shell.snapshot() == before
+
+
+def test_a_rehearsal_does_not_read_as_if_it_had_been_done(shell: Shell) -> None:
+    name = shell("remember", "x").out.strip()
+    for words, verb in (
+        (["remember", "y"], "remember"),
+        (["note", "write", "log", "y"], "write"),
+        (["pin", name], "pin"),
+        (["unpin", name], "unpin"),
+    ):
+        assert re.fullmatch(rf"would {verb} [0-9a-f]{{24}}\n", shell(*words, "--dry-run").out), (
+            words
+        )
+        assert shell(*words, "--dry-run", "--json").json["dry_run"] is True
+        assert shell(*words).out.startswith("would") is False
+        assert "dry_run" not in shell(*words, "--json").json
+
+
+@pytest.mark.parametrize("stdin", [b"", b"\n \n"])
+def test_nothing_on_stdin_is_told_and_is_no_error(shell: Shell, stdin: bytes) -> None:
+    assert shell("remember", "--stdin", "--json", stdin=stdin).json == {"id": None, "ids": []}
+    told = shell("remember", "--stdin", stdin=stdin)
+
+    assert (told.code, told.out) == (0, "")
+    assert told.err == "skymem: nothing came on stdin, so nothing was remembered\n"
+    assert not shell.short_term.exists()
 
 
 def test_a_dry_run_says_each_decision_with_its_reason(shell: Shell) -> None:

@@ -183,7 +183,7 @@ def test_an_entry_never_runs_beside_itself(keeper: Keeper, asks: Any) -> None:
 def test_an_entry_the_daemon_does_not_know_is_refused(keeper: Keeper, asks: Any) -> None:
     asked = asks("fresh")
     keeper.look_until(asked)
-    with pytest.raises(UsageError, match="knows no entry 'fresh'; reload it"):
+    with pytest.raises(UsageError, match="knows no entry 'fresh'; reload it if that is new"):
         asked.result()
 
 
