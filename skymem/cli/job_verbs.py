@@ -218,7 +218,7 @@ def _run(
             job, action=action, agent=spoken.agent, dry_run=dry_run, **more
         )
     if plan is not None:
-        save_plans(plan, outcomes, job, now())
+        save_plans(plan, outcomes, job, now(), home=home.paths)
         detail["plan"] = str(plan)
     _tell(detail, outcomes, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))

@@ -11,28 +11,40 @@ from skymem.jobs.table import JOBS, steps_of
 from skymem.model.plan import Plan
 from skymem.policy.admit import check_agent_name
 from skymem.stores.files import Files, disk_errors
+from skymem.stores.home import HomePaths
 
 _BEGINS = b'{"skymem_plan"'
 """How a plan's file begins, of any version."""
 
 
-def save_plans(path: Path, outcomes: Iterable[Ended], job: str, now: float) -> None:
+def save_plans(
+    path: Path, outcomes: Iterable[Ended], job: str, now: float, *, home: HomePaths
+) -> None:
     """Save what a dry run decided; ids, places and numbers, never text (promise 6).
 
     Raises:
-        UsageError: something that is no plan is there, or the place is none.
+        UsageError: something that is no plan is there, or the place is none for a plan.
         DiskError: it can't be written.
     """
-    _check_target(path)
+    _check_target(path, home)
     plans = [plan.to_json() for outcome in outcomes for plan in outcome.plans]
     document = {"skymem_plan": 1, "job": job, "made": now, "plans": plans}
     Files().replace(path, json.dumps(document).encode() + b"\n")
 
 
-def _check_target(path: Path) -> None:
-    """Refuse to write over anything but a plan: a slip must not cost a file of memories."""
+def _check_target(path: Path, home: HomePaths) -> None:
+    """Refuse to write over anything but a plan: a slip must not cost a file of memories.
+
+    Nor among the home's own files, where it would be taken for one of them.
+    """
     if not path.parent.is_dir():
         raise UsageError(f"--plan {path}: there is no directory {path.parent}")
+    place = path.parent.resolve()
+    for own in home.own:
+        if place.is_relative_to(own.resolve()):
+            raise UsageError(
+                f"--plan {path}: {own} is for the home's own files; name another place"
+            )
     if not os.path.lexists(path):
         return
     try:

@@ -10,6 +10,7 @@ from skymem import app
 from skymem.errors import StalePlanError, UsageError
 from skymem.jobs import runner
 from skymem.jobs.plan_file import load_plans, save_plans
+from skymem.stores.home import HomePaths
 from tests.conftest import Desk, line
 
 SECRET = "the launch code is 0000"
@@ -27,7 +28,7 @@ def saved(desk: Desk, job: str) -> tuple[Path, dict[Any, Any]]:
     """Plan, save and load again."""
     path = desk.paths.root / "plan.json"
     _, outcomes = desk.run_with_outcomes(job, dry_run=True)
-    save_plans(path, outcomes, job, 0.0)
+    save_plans(path, outcomes, job, 0.0, home=desk.paths)
     loaded, plans = load_plans(path)
     assert loaded == job
     return path, plans
@@ -179,20 +180,44 @@ def test_a_plan_is_not_written_over_what_is_none(tmp_path: Path, there: bytes) -
     path = tmp_path / "long_term.jsonl"
     path.write_bytes(there)
     with pytest.raises(UsageError, match="what is there is no plan; name a new file"):
-        save_plans(path, [], "promote", 0.0)
+        save_plans(path, [], "promote", 0.0, home=HomePaths(tmp_path / "home"))
     assert path.read_bytes() == there
     with pytest.raises(UsageError, match="there is no directory"):
-        save_plans(tmp_path / "nowhere" / "p.json", [], "promote", 0.0)
+        save_plans(
+            tmp_path / "nowhere" / "p.json", [], "promote", 0.0, home=HomePaths(tmp_path / "home")
+        )
     link = tmp_path / "link.json"
     link.symlink_to(path)
     with pytest.raises(UsageError):
-        save_plans(link, [], "promote", 0.0)
+        save_plans(link, [], "promote", 0.0, home=HomePaths(tmp_path / "home"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "memory/sky/long_term.jsonl",
+        "memory/sky/short_term_archive_20260101T000000Z.jsonl",
+        "memory/sky/trash/run.jsonl",
+        "memory/short_term.jsonl",
+        "audit/ledger_1-2.jsonl",
+        "status/plan.json",
+        "linked/plan.json",
+    ],
+)
+def test_a_plan_is_not_put_among_the_homes_own_files(filled: Desk, name: str) -> None:
+    path = filled.paths.root / name
+    (filled.paths.root / "linked").symlink_to(filled.paths.memory)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pytest.raises(UsageError, match="is for the home's own files; name another place"):
+        save_plans(path, [], "promote", 0.0, home=filled.paths)
+
+    assert not path.exists()
 
 
 def test_a_plan_may_take_the_place_of_a_plan(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    save_plans(path, [], "promote", 0.0)
-    save_plans(path, [], "rotate", 1.0)
+    save_plans(path, [], "promote", 0.0, home=HomePaths(tmp_path / "home"))
+    save_plans(path, [], "rotate", 1.0, home=HomePaths(tmp_path / "home"))
 
     assert b'"job": "rotate"' in path.read_bytes()
 
