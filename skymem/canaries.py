@@ -4,16 +4,24 @@ Each is asked for by its own words, as a user would. One that was found before a
 found after it says that the job did harm, whatever its plan said: it is undone.
 """
 
+import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skymem.errors import SkymemError
+from skymem.jobs.canary import Missed
 from skymem.model.memory import Memory
+from skymem.model.plan import Entry
 from skymem.recall.request import ask
 from skymem.recall.search import recall
+from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
+from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection
 from skymem.stores.recall_log import MOST, most_recalled, note_recalled
+from skymem.stores.shelf import Shelf
 from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
@@ -29,40 +37,64 @@ NOTED: Final = 5
 """Of an answer, how many of the first count as recalled."""
 
 
+class _Canary(NamedTuple):
+    """A memory that was found before the job."""
+
+    words: str
+    mode: str
+    """What found it, `hybrid` or `deterministic`: after the job the same is asked."""
+
+
 @dataclass(slots=True)
 class HomeCanaries:
     """The canaries of a home; each run has its own."""
 
     home: "Home"
-    _found: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By agent: the ids that were found, each with its words."""
+    _found: dict[str, dict[str, _Canary]] = field(default_factory=dict)
+    """By agent: the ids that were found."""
+
+    def noted(self, agent: str) -> bool:
+        """Whether `before` was called for this agent."""
+        return agent in self._found
 
     def before(self, agent: str) -> None:
-        """Note which are recalled now; what was noted before an earlier round of the run stands."""
-        if agent in self._found:
-            return
-        asked = {name: _words(memory) for name, memory in self._watched(agent).items()}
-        self._found[agent] = {
-            name: words
-            for name, words in asked.items()
-            if words and self._finds(agent, name, words)
-        }
+        """Note which are recalled now; one that can't be asked for is not watched."""
+        found = self._found[agent] = {}
+        for name, memory in self._watched(agent).items():
+            words = " ".join(memory.searchable.split()[:WORDS_MAX])
+            with contextlib.suppress(SkymemError):
+                answer = self._answer(agent, words, "auto")
+                if words and any(one.id == name for one in answer):
+                    found[name] = _Canary(words, answer.mode)
 
-    def lost(self, agent: str) -> list[str]:
-        """Ids of those that were recalled before and are not now, nor what has taken their place.
+    def missed(self, agent: str) -> Missed:
+        """Look for those that were recalled before, or for what has taken their place.
 
         A memory that was merged is found as what it became.
         """
-        found = self._found.get(agent, {})
-        missing = [name for name, words in found.items() if not self._finds(agent, name, words)]
-        if not missing:
-            return []
-        heads = self._heads(agent, missing)
-        return [
-            name
-            for name in missing
-            if heads[name] == name or not self._finds(agent, heads[name], found[name])
-        ]
+        lost: list[str] = []
+        unknown = ""
+        try:
+            heads = self._heads(agent, [*self._found[agent]])
+        except SkymemError as error:
+            return Missed([], str(error))
+        for name, (words, mode) in self._found[agent].items():
+            try:
+                answer = self._answer(agent, words, "auto" if mode == "hybrid" else mode)
+            except SkymemError as error:
+                unknown = str(error)
+                continue
+            if any(one.id in {name, heads[name]} for one in answer):
+                continue
+            if answer.mode == mode:
+                lost.append(name)
+            else:  # the engine left meanwhile: what only meaning finds can't be asked for
+                unknown = "; ".join(answer.degraded)
+        return Missed(lost, unknown)
+
+    def _answer(self, agent: str, words: str, mode: str) -> "Recall":
+        asked = ask(words, AMONG_FIRST, mode)
+        return recall(self.home.workplace(), agent, asked, self.home.engine)
 
     def _heads(self, agent: str, names: list[str]) -> dict[str, str]:
         """What stands in the place of each now."""
@@ -77,23 +109,25 @@ class HomeCanaries:
     def _watched(self, agent: str) -> dict[str, Memory]:
         """Pinned memories and those recalled most, at most so many of each."""
         work, shelf = self.home.workplace(), self.home.shelf(agent)
-        pinned = sorted(read_protection(shelf.paths.protected).pinned)[:MOST]
         often = most_recalled(self.home.paths, agent) if self.home.rules.recall_log else ()
-        names = dict.fromkeys([*pinned, *sorted(often)])
-        found: dict[str, Memory] = {}
         with work.catalog() as catalog, disk_errors(shelf.paths.directory):
-            for name in names:
-                kept = work.ask(catalog, shelf, lambda name=name: shelf.find(name, catalog))  # type: ignore[misc]
-                found |= {one.id: one.memory for one in kept if one.id == name}
-        return found
+            return work.ask(catalog, shelf, lambda: _memories(shelf, catalog, often))
 
-    def _finds(self, agent: str, name: str, words: str) -> bool:
-        asked = ask(words, AMONG_FIRST, "auto")
-        try:
-            answer = recall(self.home.workplace(), agent, asked, self.home.engine)
-        except SkymemError:
-            return False
-        return any(one.id == name for one in answer)
+
+def _memories(shelf: Shelf, catalog: Catalog, often: Iterable[str]) -> dict[str, Memory]:
+    """Read those of `often`, and the first that are pinned, by whoever and in whatever tier."""
+    protection = read_protection(shelf.paths.protected)
+    agent = shelf.paths.name
+    named = {*protection.pinned, *Lifecycle(catalog, agent).pinned(), *often}
+    there = {kept.id: kept.memory for kept in shelf.read(catalog.find(agent, sorted(named)))}
+    naming = Naming(agent, catalog)
+    for entry in shelf.short_entries():
+        if isinstance(entry, Entry):
+            naming.name([entry])
+            if entry.id in named or entry.memory.pinned:
+                there.setdefault(entry.id, entry.memory)
+    pinned = [name for name, memory in there.items() if protection.is_pinned(name, memory)]
+    return {name: there[name] for name in [*sorted(pinned)[:MOST], *often] if name in there}
 
 
 def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":
@@ -106,7 +140,3 @@ def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":
     if home.rules.recall_log:
         note_recalled(home.paths, home.files, agent, (one.id for one in found[:NOTED]))
     return found
-
-
-def _words(memory: Memory) -> str:
-    return " ".join(memory.searchable.split()[:WORDS_MAX])

@@ -144,17 +144,40 @@ def _perform(
 ) -> None:
     if plans is None:  # saved ones were held against the files before, without a lock
         foresee(work, catalog, agent, {outcome.job: table[outcome.job] for outcome in outcomes})
+    doing = partial(_under_lock, work, catalog, agent, outcomes, table=table, plans=plans)
+    try:
+        shelf = doing()
+    except _UnwatchedError:  # nothing is done yet, and the lock is free while recall is asked
+        assert work.canaries is not None  # noqa: S101  (they are what was missed)
+        work.canaries.before(agent)
+        shelf = doing()
+    _heed_canaries(work, agent, outcomes)
+    outcomes[0].late = settle(work, shelf, {run for one in outcomes for run in one.runs})
+    _tell_set_aside(work, shelf, outcomes[0])
+
+
+def _under_lock(
+    work: Workplace,
+    catalog: Catalog,
+    agent: str,
+    outcomes: list[Outcome],
+    *,
+    table: Table,
+    plans: Plans | None,
+) -> Shelf:
     with ready(work, catalog, agent, outcomes[0].job) as (shelf, finished):
-        outcomes[0].recovered = finished
+        outcomes[0].recovered += finished
         for outcome in outcomes:
             job = table[outcome.job]
             if plans is None:
                 _until_done(work, shelf, catalog, outcome, job)
             elif (outcome.job, agent) in plans:
                 _until_done(work, shelf, catalog, outcome, job, plans[outcome.job, agent])
-    _heed_canaries(work, agent, outcomes)
-    outcomes[0].late = settle(work, shelf, {run for one in outcomes for run in one.runs})
-    _tell_set_aside(work, shelf, outcomes[0])
+    return shelf
+
+
+class _UnwatchedError(Exception):
+    """A job is about to act, and nobody has looked yet which memories are recalled."""
 
 
 def _heed_canaries(work: Workplace, agent: str, outcomes: Sequence[Outcome]) -> None:
@@ -165,7 +188,9 @@ def _heed_canaries(work: Workplace, agent: str, outcomes: Sequence[Outcome]) -> 
     """
     if work.canaries is None or not any(one.job in WATCHED and one.acted for one in outcomes):
         return
-    lost = work.canaries.lost(agent)
+    lost, unknown = work.canaries.missed(agent)
+    if unknown:
+        work.degrade(f"canaries of {agent}: not all could be looked for: {unknown}")
     if not lost:
         return
     for run in reversed([run for outcome in outcomes for run in outcome.runs]):
@@ -227,8 +252,16 @@ def _once(  # noqa: PLR0917  (as above)
         plan.inputs = reading.inputs(surroundings(work, shelf))
         if saved is not None and not same_decisions(saved, plan):
             raise StalePlanError(difference(saved, plan))
-        if work.canaries is not None and name in WATCHED and plan.decisions:
-            work.canaries.before(shelf.paths.name)
+        if name in WATCHED and _acts(plan) and not _is_watched(work, shelf.paths.name):
+            raise _UnwatchedError
         return plan, job.apply(Carrying(plan, work, shelf, catalog, reading=reading))
     finally:
         reading.close()
+
+
+def _acts(plan: Plan) -> bool:
+    return bool(plan.decisions or plan.additions)
+
+
+def _is_watched(work: Workplace, agent: str) -> bool:
+    return work.canaries is None or work.canaries.noted(agent)

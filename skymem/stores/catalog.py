@@ -40,7 +40,7 @@ SELECT id, tier, digest, name, start, end FROM repeats JOIN files USING (file)
 WHERE repeats.agent = ? AND id IN ({}) AND tier IN ('long', 'archive') ORDER BY name, start
 """
 
-_INSERT: Final = "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT: Final = "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 SUPERSEDES: Final = "supersedes"
 EVIDENCE: Final = "evidence"
@@ -340,13 +340,13 @@ def links_of(name: str, memory: Memory) -> Iterator[Link]:
             yield target, EVIDENCE, name
 
 
-def _aspects(memory: Memory) -> tuple[int | None, float | None, str, int, bytes | None]:
-    """What queries ask for: expiry, worth, kind, whether it should have a ttl, what it says."""
+def _aspects(memory: Memory) -> tuple[int | None, float | None, str, bool, bytes | None, bool]:
+    """What queries ask for: expiry, worth, kind, lack of a ttl, what it says, whether pinned."""
     expires_us = standing.expires_us(memory)
     unlimited = memory.stability == "volatile" and expires_us is None
     words = word_key(memory.content) if memory.content else None
     kind = memory.kind or (f"record:{memory.record_type}" if memory.record_type else "")
-    return expires_us, memory.importance, kind, unlimited, words
+    return expires_us, memory.importance, kind, unlimited, words, memory.pinned
 
 
 def _unchanged(path: Path, row: list[Any] | None) -> bool:

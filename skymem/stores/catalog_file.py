@@ -16,12 +16,13 @@ _MEMORIES: Final = """
 CREATE TABLE memories (
     agent TEXT, id TEXT, digest BLOB, file INTEGER, start INTEGER, end INTEGER, time_us INTEGER,
     expires_us INTEGER, importance REAL, kind TEXT, unlimited INTEGER, words BLOB,
-    PRIMARY KEY (agent, id)) WITHOUT ROWID;
+    pinned INTEGER, PRIMARY KEY (agent, id)) WITHOUT ROWID;
 CREATE INDEX memories_by_place ON memories (file, start);
 CREATE INDEX memories_by_time ON memories (agent, time_us);
 CREATE INDEX memories_by_kind ON memories (agent, kind) WHERE kind <> '';
 CREATE INDEX memories_by_expiry ON memories (agent, expires_us) WHERE expires_us IS NOT NULL;
 CREATE INDEX memories_unlimited ON memories (agent, time_us) WHERE unlimited = 1;
+CREATE INDEX memories_pinned ON memories (agent) WHERE pinned = 1;
 CREATE INDEX memories_by_words ON memories (agent, words) WHERE words IS NOT NULL;
 CREATE TABLE searched (agent TEXT, job TEXT, files TEXT, PRIMARY KEY (agent, job));
 CREATE TABLE judged (run TEXT PRIMARY KEY, agent TEXT, ts REAL, judged TEXT);
@@ -48,9 +49,10 @@ END;
 # `judged`: what runs removed by judgement, by tier, as the ledger tells it (row X4).
 # `searched`: what a job has been through, as it was, and found nothing to do.
 # `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
-# say the same but for case and punctuation. `relation`: see `catalog.Link`. `repeats`: the
-# lines whose id another line has already, which is the one in `memories`. `taken`: what a hand puts
-# into a tier is there, even where trash had it, whichever of the two files is read first.
+# say the same but for case and punctuation. `pinned`: by its own line. `relation`: see
+# `catalog.Link`. `repeats`: the lines whose id another line has already, which is the one in
+# `memories`. `taken`: what a hand puts into a tier is there, even where trash had it, whichever of
+# the two files is read first.
 
 _SCHEMA: Final = """
 CREATE TABLE files (

@@ -9,10 +9,11 @@ from itertools import islice
 from typing import Final
 
 from skymem.model.plan import Damage
-from skymem.stores.catalog import Catalog, tier_of
+from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import CHUNK_BYTES, TIER_LINE_BYTES_MAX, read_entries
+from skymem.stores.tiers import tier_of
 from skymem.stores.trash import trash_entries
 
 NAMED_MAX: Final = 20

@@ -65,6 +65,14 @@ class Lifecycle:
         index = "INDEXED BY memories_unlimited"
         return self._select(index, "unlimited = 1 AND time_us < ?", before_us)
 
+    def pinned(self) -> list[str]:
+        """Ids of those whose own line says that they are pinned."""
+        query = (
+            "SELECT id FROM memories INDEXED BY memories_pinned CROSS JOIN files USING (file) "
+            "WHERE memories.agent = ? AND pinned = 1 AND tier IN ('long', 'archive') ORDER BY id"
+        )
+        return [row[0] for row in self._database.execute(query, (self._agent,))]
+
     def named(self, ids: Iterable[str]) -> list[Stored]:
         """Those with these ids."""
         return [one for name in ids for one in self._select("NOT INDEXED", "id = ?", name)]
