@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,9 @@ from skymem.stores.quarantine import Quarantine
 from skymem.stores.shelf import Shelf
 
 START = 1_700_000_000.0
+
+# Whatever a shell starts in the background begins with SIGINT ignored, and so would our children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
