@@ -22,6 +22,15 @@ UNUSABLE_ID: Final = "id_as_written"
 
 TIER_MARKS: Final = frozenset({"short", "long"})
 
+SCOPE: Final = ("scope", "user_id", "session", "tenant")
+IN_THE_TABLE: Final = frozenset(
+    {"id", UNUSABLE_ID, "source_id", "committed", "promoted_at", "ts", "timestamp", "metadata"}
+    | {"type", "kind", "content", "importance", "score", "tags", "record_type", "payload", *SCOPE}
+    | {"stability", "ttl_days", "expires_at", "supersedes", "evidence", "evidence_ids"}
+    | {"origin", "trust", "sensitivity", "pinned"}
+)
+"""Fields that mean something here (design §3, "The line"); what else a line has is its writer's."""
+
 
 class Memory:
     """One remembered thing, read-only.
@@ -92,6 +101,13 @@ class Memory:
         if name in self.fields:
             return self.fields[name]
         return self.metadata.get(name)
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """Fields that are in no table, where they stand: at the top or in `metadata`."""
+        found = {name: value for name, value in self.fields.items() if name not in IN_THE_TABLE}
+        inner = {name: one for name, one in self.metadata.items() if name not in IN_THE_TABLE}
+        return {**found, "metadata": inner} if inner else found
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -186,9 +202,7 @@ class Memory:
     @property
     def scope(self) -> dict[str, str]:
         """Whom it concerns: `scope`, `user_id`, `session`, `tenant`, those that are given."""
-        found = {
-            name: _text(self.field(name)) for name in ("scope", "user_id", "session", "tenant")
-        }
+        found = {name: _text(self.field(name)) for name in SCOPE}
         return {name: value for name, value in found.items() if value is not None}
 
     @property

@@ -38,7 +38,7 @@ _MOMENT: Final = frozenset(
 
 def word_key(text: str) -> bytes:
     """Hash a text's words in their order: equal for texts that differ in case and punctuation."""
-    words = " ".join(_WORDS.findall(text.casefold()))
+    words = " ".join(_WORDS.findall(unicodedata.normalize("NFC", text).casefold()))
     return blake2b(words.encode("utf-8", "replace"), digest_size=WORD_KEY_BYTES).digest()
 
 

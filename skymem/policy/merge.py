@@ -2,7 +2,8 @@
 
 Notes are quoted whole, each with its source, so nothing they say is lost. Copies become their
 newest; two texts that differ in anything but their first capital, their full stop and their
-white space are no copies, nor are two of different projects or of different moments. The originals
+white space are no copies, nor are two of different projects, of different moments, or of different
+standing: a fact neither loses trust nor gains any because another source repeats it. The originals
 stay readable as history: what is made supersedes them.
 """
 
@@ -28,6 +29,9 @@ from skymem.policy.standing import expires_us
 
 DAY_US: Final = 86_400_000_000
 SUMMARY: Final = "summary"
+RULE: Final = "rule"
+"""Readers ask for rules by their kind, and within a summary it would be one no more."""
+
 PERMANENT: Final = "permanent"
 BYTES_MAX: Final = 256 * 1024
 """Of the notes that one summary quotes: a longer line serves nobody."""
@@ -127,10 +131,13 @@ def merged_summary(items: Sequence[MergeItem], *, now_us: int, kinds: Kinds = KI
 
 
 def merged_copies(items: Sequence[MergeItem], *, now_us: int, kinds: Kinds = KINDS) -> Addition:
-    """Make one memory of copies: it says what the newest says, and lasts as the most lasting."""
+    """Make one memory of copies: it is the newest as it stands, and lasts as the most lasting.
+
+    Fields that are in no table are the newest's; labels and evidence are those of all.
+    """
     ordered = sorted(items, key=_age)
     newest = ordered[-1].memory
-    fields: dict[str, Any] = {"content": newest.content}
+    fields: dict[str, Any] = {"content": newest.content, **newest.others}
     fields |= {"kind": newest.kind} if newest.kind else {}
     lasting = any(item.memory.stability == PERMANENT for item in ordered)
     stability = PERMANENT if lasting else newest.stability
@@ -181,6 +188,7 @@ def _kept_by(item: MergeItem, kinds: Kinds, now_us: int, before_us: int) -> str:
         ("pinned", item.pinned),
         ("restored", item.restored == "merged"),
         ("kind", not kinds.of(memory.kind).merge or memory.record_type is not None),
+        ("kind", memory.kind == RULE and _is_unlimited(memory)),
         ("too_young", when is None or not memory.content.strip()),  # nobody knows better
         ("future", when is not None and when > now_us),
         ("too_young", when is not None and _is_unlimited(memory) and when > before_us),
@@ -220,6 +228,8 @@ def _said(memory: Memory) -> tuple[Any, ...]:
         copy_key(text),
         frozenset(where),
         moment,
+        memory.origin,
+        memory.trust,
     )
 
 

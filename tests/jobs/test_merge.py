@@ -70,7 +70,7 @@ def test_copies_become_their_newest_and_what_differs_stays(desk: Desk) -> None:
         line("The server listens on port 8080.", 0.8, ts=START - 9 * DAY, kind="fact", id="a",
              tags=["x"], trust=0.4),
         line("the server listens on port 8080", 0.9, ts=START - 5 * DAY, kind="fact", id="b",
-             tags=["y"], trust=0.9),
+             tags=["y"], trust=0.4),
         line("The server listens on port 8081.", 0.9, ts=START - 4 * DAY, kind="fact", id="c"),
         line("The server does not listen on port 8080.", 0.9, kind="fact", id="d"),
         line("The server listens on port 8080.", 0.9, kind="fact", id="e", user_id="ann"),

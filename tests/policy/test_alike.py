@@ -79,6 +79,7 @@ def test_what_differs_in_meaning_has_two_keys(first: str, second: str) -> None:
 
 def test_words_in_order_are_found_whatever_their_case_and_punctuation() -> None:
     assert word_key("No, Alice: COMES!") == word_key("no alice comes")
+    assert word_key("Café au lait") == word_key("Cafe\u0301 au lait")
     assert word_key("cats chase dogs") != word_key("dogs chase cats")
 
 

@@ -39,3 +39,42 @@ def test_what_is_made_is_permanent_when_one_of_them_was() -> None:
         [fact("a", "Ann is allergic", 9, stability="permanent"), fact("b", "Ann is allergic")]
     ).additions
     assert made(one).stability == "permanent"
+
+
+@pytest.mark.parametrize("other", [{"trust": 0.2}, {"origin": "document"}, {"trust": 1.0}])
+def test_a_copy_from_elsewhere_neither_takes_trust_away_nor_gives_any(
+    other: dict[str, Any],
+) -> None:
+    known: dict[str, Any] = {"trust": 0.9, "origin": "user"}
+    items = [fact("a", "Ann is allergic", **known), fact("b", "Ann is allergic", **known | other)]
+    assert not merge(items).additions
+    again = fact("c", "Ann is allergic", **known)
+    (one,) = merge([*items, again]).additions
+    assert (one.evidence, made(one).trust, made(one).origin) == (("a", "c"), 0.9, "user")
+
+
+def test_what_only_its_writer_knows_of_the_newest_is_kept() -> None:
+    old = fact("a", "Ann is allergic", 9, ticket=1, metadata={"room": "x"})
+    new = fact(
+        "b",
+        "Ann is allergic",
+        ticket=7,
+        confidence=0.8,
+        score=9,
+        metadata={"seat": 3, "ttl_days": 0},
+    )
+    (one,) = merge([old, new]).additions
+    memory = made(one)
+
+    assert memory.others == {"ticket": 7, "confidence": 0.8, "metadata": {"seat": 3}}
+    assert (memory.importance, memory.expires_us, "score" in memory.fields) == (0.9, None, False)
+    assert [*memory.fields][-1] == "id"
+
+
+def test_a_volatile_rule_stays_a_rule() -> None:
+    rules = [fact(n, f"Never push on a {n}", 30, stability="volatile") for n in "ab"]
+    assert merge(rules).additions
+    for item in rules:
+        item.memory.fields["kind"] = "rule"
+    plan = merge(rules)
+    assert (plan.additions, plan.kept) == ([], {"kind": 2})
