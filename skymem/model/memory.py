@@ -191,8 +191,8 @@ class Memory:
 
     @property
     def sensitivity(self) -> str | None:
-        """`sensitive` keeps it out of contexts (row N11)."""
-        return _text(self.field("sensitivity"))
+        """`sensitive` keeps it out of contexts (row N11); so does a mark that nobody knows."""
+        return None if self.field("sensitivity") in (None, False, "", "normal") else "sensitive"
 
     @property
     def pinned(self) -> bool:
