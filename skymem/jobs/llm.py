@@ -3,7 +3,8 @@
 It is off unless configured. Memories go to it as data in JSON, under made-up names; what is
 sensitive never does. It answers in JSON with a quotation for each statement. All calls of a run
 share one deadline and one budget of tokens; any failure leaves its group to quotations, with a
-reason that holds no word of what was sent or answered.
+reason that holds no word of what was sent or answered. A call whose cost can't be known counts as
+if it had cost all that was left.
 """
 
 import json
@@ -15,9 +16,11 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
+from skymem.errors import InterruptedRunError
 from skymem.model.records import Statement
 from skymem.model.rules import SummarizerRules
 from skymem.policy.summary import LEAD_CHARACTERS, Source, SourceGroup, Summary
+from skymem.stores.lock import never_stopped
 
 SOURCES_MAX: Final = 40
 """Memories in one call."""
@@ -31,6 +34,9 @@ TOKENS_LEAST: Final = 64
 
 FAILURES_MAX: Final = 3
 """After so many the run goes on without it."""
+
+LOOK_SECONDS: Final = 0.1
+"""How often it is looked, while a call is waited for, whether a signal asks to stop."""
 
 CHARACTERS_PER_TOKEN: Final = 4
 """What text costs where the server does not say."""
@@ -51,6 +57,11 @@ At most one statement for each thing that is said; leave a note out that says no
 class _FailedError(Exception):
     """A call that gave nothing; its text is fit for a status."""
 
+    def __init__(self, why: str, *, lost: bool = False) -> None:
+        """Take up why, and whether an answer was lost that may have cost any number of tokens."""
+        super().__init__(why)
+        self.lost = lost
+
 
 class _Answer(NamedTuple):
     status: int
@@ -61,7 +72,11 @@ class ChatSummarizer:
     """Speaks to one model for one run."""
 
     def __init__(
-        self, rules: SummarizerRules, key: str = "", now: Callable[[], float] = time.monotonic
+        self,
+        rules: SummarizerRules,
+        key: str = "",
+        now: Callable[[], float] = time.monotonic,
+        stop: Callable[[], str] = never_stopped,
     ) -> None:
         """Take up what is configured; the deadline starts with the first call.
 
@@ -69,10 +84,12 @@ class ChatSummarizer:
             rules: endpoint, model, deadline and budget.
             key: sent as a bearer token; "" for none.
             now: seconds that only go on.
+            stop: names the signal that came, while an answer is waited for.
         """
         self._rules = rules
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._now = now
+        self._stop = stop
         self._ends: float | None = None
         self._tokens = rules.tokens_max
         self._failures = 0
@@ -84,13 +101,21 @@ class ChatSummarizer:
         """Why quotations stand where its statements should, so far; no memory text."""
         return tuple(self._degraded)
 
-    def summarize(self, group: SourceGroup) -> Summary:
-        """Ask for statements of a group; none at all where it fails."""
+    def takes(self, group: SourceGroup) -> list[Source]:
+        """Give what of a group may be sent: nothing sensitive, and no text too long for a call."""
         if group.sensitive:
-            return Summary([])
+            return []
+        return [source for source in group.sources if len(source.content) <= CHARACTERS_MAX]
+
+    def summarize(self, group: SourceGroup) -> Summary:
+        """Ask for statements of a group; none at all where it fails.
+
+        Raises:
+            InterruptedRunError: a signal came while waiting.
+        """
         statements: list[Statement] = []
         withheld: Counter[str] = Counter()
-        for sources in _portions(group.sources):
+        for sources in _portions(self.takes(group)):
             named = {f"s{number}": source for number, source in enumerate(sources, start=1)}
             try:
                 for given in self._ask(group, named):
@@ -100,7 +125,7 @@ class ChatSummarizer:
                     else:
                         statements.append(statement)
             except _FailedError as failure:
-                self._failures += 1
+                self._tokens = 0 if failure.lost else self._tokens
                 self._degraded[f"summarizer: {failure}"] = None
         return Summary(statements, withheld)
 
@@ -110,17 +135,26 @@ class ChatSummarizer:
         Raises:
             _FailedError: no answer of the asked form came in time.
         """
-        if self._failures >= FAILURES_MAX:
-            raise _FailedError(f"given up after {FAILURES_MAX} failures")
-        if self._tokens < TOKENS_LEAST:
-            raise _FailedError(f"the budget of {self._rules.tokens_max} tokens is used up")
+        self._check_left()
+        self._failures += 1  # until it has gone well
         answer = self._post(self._request(group, named))
         if answer.status in REFUSED_FORM and not self._plain:
             self._plain = True
             answer = self._post(self._request(group, named))
+            self._plain = answer.status not in REFUSED_FORM  # else it was not the form
         if answer.status != 200:
             raise _FailedError(f"the server answered {answer.status}")
-        return self._read(answer.body)
+        found = self._read(answer.body)
+        self._failures -= 1
+        return found
+
+    def _check_left(self) -> None:
+        if self._failures >= FAILURES_MAX:
+            raise _FailedError(f"given up after {FAILURES_MAX} failures")
+        if self._tokens < TOKENS_LEAST:
+            raise _FailedError(f"the budget of {self._rules.tokens_max} tokens is used up")
+        if self._ends is not None and self._now() >= self._ends:
+            raise self._late()
 
     def _request(self, group: SourceGroup, named: Mapping[str, Source]) -> dict[str, Any]:
         notes = {
@@ -146,6 +180,7 @@ class ChatSummarizer:
 
         Raises:
             _FailedError: no connection, no whole answer in time, or one that is too long.
+            InterruptedRunError: a signal came while waiting.
         """
         if self._ends is None:
             self._ends = self._now() + self._rules.deadline_seconds
@@ -157,13 +192,20 @@ class ChatSummarizer:
         call = threading.Thread(
             target=lambda: found.append(self._send(request, left)), name="summarizer", daemon=True
         )
+        self._heed_stop()
         call.start()
-        call.join(left)
+        while call.is_alive() and self._now() < self._ends:
+            self._heed_stop()
+            call.join(min(LOOK_SECONDS, max(0.0, self._ends - self._now())))
         if not found:
             raise late
         if isinstance(found[0], _FailedError):
             raise found[0]
         return found[0]
+
+    def _heed_stop(self) -> None:
+        if signal_name := self._stop():
+            raise InterruptedRunError(signal_name)
 
     def _late(self) -> _FailedError:
         return _FailedError(f"no answer within {self._rules.deadline_seconds:g} s")
@@ -182,12 +224,14 @@ class ChatSummarizer:
                 for piece in response.iter_bytes():
                     body += piece
                     if len(body) > ANSWER_BYTES_MAX:
-                        return _FailedError("the answer is too long")
+                        return _FailedError("the answer is too long", lost=True)
                     if self._now() > ends:
                         return self._late()  # and half an answer is none
                 return _Answer(response.status_code, bytes(body))
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
+        except (httpx.ConnectError, httpx.InvalidURL, ValueError) as error:
             return _FailedError(type(error).__name__)
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            return _FailedError(type(error).__name__, lost=True)
 
     def _read(self, body: bytes) -> list[Any]:
         """Read the statements of an answer, and count what it cost.
@@ -195,34 +239,47 @@ class ChatSummarizer:
         Raises:
             _FailedError: it is not of the asked form.
         """
-        try:
-            answer = json.loads(body)
-            choice = answer["choices"][0]
-            content = choice["message"]["content"]
-            self._count(answer.get("usage"), content)
-            if choice.get("finish_reason") == "length":
-                raise _FailedError("the answer did not fit the budget of tokens")
-            given = json.loads(_unfenced(content))["statements"]
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise _FailedError("the answer is not of the form that was asked for") from None
+        answer = _parsed(body)
+        choice = _at(answer, "choices", 0)
+        content = _at(choice, "message", "content")
+        text = content if isinstance(content, str) else ""
+        self._count(_at(answer, "usage", "completion_tokens"), len(text or body))
+        if _at(choice, "finish_reason") == "length":
+            raise _FailedError("the answer did not fit the budget of tokens")
+        given = _at(_parsed(_unfenced(text)), "statements")
         if not isinstance(given, list):
             raise _FailedError("the answer is not of the form that was asked for")
         return given
 
-    def _count(self, usage: Any, content: str) -> None:
-        told = usage.get("completion_tokens") if isinstance(usage, dict) else None
-        estimate = len(content) // CHARACTERS_PER_TOKEN + 1
+    def _count(self, told: Any, length: int) -> None:
+        estimate = length // CHARACTERS_PER_TOKEN + 1
         self._tokens -= max(estimate, told) if type(told) is int else estimate
 
 
+def _parsed(text: str | bytes) -> Any:
+    """Read JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _at(value: Any, *path: str | int) -> Any:
+    """Follow keys and places into what a server sent; None where there is no such thing."""
+    for step in path:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return None
+    return value
+
+
 def _portions(sources: Sequence[Source]) -> Iterator[list[Source]]:
-    """Part a group into calls; a memory too long for one is left out, and so quoted."""
+    """Part what is sent into calls."""
     portion: list[Source] = []
     size = 0
     for source in sources:
         length = len(source.content)
-        if length > CHARACTERS_MAX:
-            continue
         if portion and (len(portion) == SOURCES_MAX or size + length > CHARACTERS_MAX):
             yield portion
             portion, size = [], 0

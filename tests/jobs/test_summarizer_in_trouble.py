@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from skymem.errors import InterruptedRunError
 from skymem.jobs import llm
 from skymem.jobs.llm import ChatSummarizer
 from skymem.model.rules import SummarizerRules
@@ -123,6 +124,8 @@ def test_a_slow_server_holds_a_run_up_no_longer_than_the_deadline(
     try:
         found = checked(GROUP, summarizer.summarize)
         checked(GROUP, summarizer.summarize)
+        for _ in range(llm.FAILURES_MAX):
+            summarizer.summarize(GROUP)
     finally:
         over.set()
 
@@ -158,6 +161,64 @@ def test_the_budget_of_tokens_is_kept_whatever_the_server_says_it_used(server: S
 
     assert [request["max_tokens"] for request in server.requests] == [2000, 500]
     assert summarizer.degraded == ("summarizer: the budget of 2000 tokens is used up",)
+
+
+UNREADABLE = [
+    ("told", lambda r, _: r.say(None, usage={"completion_tokens": 1960}), [2000]),
+    ("no choices", lambda r, _: r.reply(b'{"usage": {"completion_tokens": 1500}}'), [2000, 500]),
+    ("by its length", lambda r, _: r.say("x" * 6000), [2000, 499]),
+    ("a stream", lambda r, _: r.reply(b"data: {}\n\n" * 800), [2000]),
+    ("hangs up", _hang_up, [2000]),
+    ("too long", _huge, [2000]),
+    ("refused", lambda r, _: r.reply(b"x" * 8000, 429), [2000, 2000, 2000]),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "allowed"), [case[1:] for case in UNREADABLE], ids=[case[0] for case in UNREADABLE]
+)
+def test_an_answer_that_is_of_no_use_is_counted_too(
+    server: Server, answer: Answer, allowed: list[int]
+) -> None:
+    server.answer = answer
+    summarizer = ChatSummarizer(rules(server))
+    for _ in range(2 if len(allowed) < 3 else 9):
+        summarizer.summarize(GROUP)
+
+    assert [request["max_tokens"] for request in server.requests] == allowed
+
+
+def test_a_refusal_that_was_not_about_the_form_changes_no_later_call(server: Server) -> None:
+    answers = iter([400, 400, 200])
+
+    def answer(request: Handler, body: dict[str, Any]) -> None:
+        del body
+        request.reply(b'{"choices": []}', next(answers))
+
+    server.answer = answer
+    summarizer = ChatSummarizer(rules(server))
+    summarizer.summarize(GROUP)
+    summarizer.summarize(GROUP)
+
+    assert ["max_tokens" in request for request in server.requests] == [True, False, True]
+
+
+def test_a_signal_ends_the_wait_for_an_answer(server: Server) -> None:
+    over, came = threading.Event(), threading.Event()
+
+    def slow(request: Handler, body: dict[str, Any]) -> None:
+        del request, body
+        came.set()
+        over.wait(60)
+
+    server.answer = slow
+    told = rules(server, deadline_seconds=3600.0)
+    summarizer = ChatSummarizer(told, stop=lambda: "SIGTERM" if came.is_set() else "")
+    try:
+        with pytest.raises(InterruptedRunError):
+            summarizer.summarize(GROUP)
+    finally:
+        over.set()
 
 
 def test_after_some_failures_the_run_goes_on_without_it(server: Server) -> None:
