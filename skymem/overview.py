@@ -56,7 +56,13 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
         "jobs": {name: _last(told_of(record, agent)) for name, record in jobs.items()},
         "paused": [{"name": name, "since": since} for name, since in pauses.items()],
         "alarms": alarms,
-        "notes": [*_notes(home), *_resting(pauses), *_owing(agents), *_filling(engine)],
+        "notes": [
+            *_notes(home),
+            *_resting(pauses),
+            *_owing(agents),
+            *_filling(engine),
+            *_worked_around(jobs),
+        ],
     }
 
 
@@ -137,6 +143,16 @@ def _owing(agents: list[dict[str, Any]]) -> list[str]:
         "(the next run does it, or: skymem index)"
         for one in agents
         if one["rag_pending"]
+    ]
+
+
+def _worked_around(jobs: Mapping[str, Any]) -> list[str]:
+    """What the last runs did without, where none has gone well since."""
+    return [
+        f"{name} was degraded: {reason}"
+        for name, record in jobs.items()
+        for reason in _detail(record).get("degraded", ())
+        if not any(_makes_good(other, record) for other in jobs.values())
     ]
 
 

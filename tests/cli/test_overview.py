@@ -151,6 +151,22 @@ def test_the_last_action_is_told_once(shell: Shell) -> None:
     assert shell("status").out.count("promote:") == 1
 
 
+def test_what_the_last_run_did_without_is_a_note_until_one_has_it_again(shell: Shell) -> None:
+    rules = shell.home / "retention_rules.yaml"
+    before = rules.read_text()
+    model = '{endpoint: "http://127.0.0.1:9/v1", model: tiny, key_env: MY_KEY}'
+    rules.write_text(f"{before}compress: {{summarizer: {model}}}\n")
+    told = "compress was degraded: summarizer: the environment variable MY_KEY is not set"
+    assert shell("compress").code == 0
+    found = shell("status", "--json").json
+    assert (found["health"], found["notes"]) == ("healthy", [told])
+    assert f"note    {told}\n" in shell("status").out
+
+    rules.write_text(before)
+    shell("compress")
+    assert shell("status", "--json").json["notes"] == []
+
+
 def test_the_first_sources_path_is_adopted_and_told(shell: Shell) -> None:
     flat = shell.home / "memory/short_term.jsonl"
     flat.write_text('{"ts": 1, "type": "short", "content": "old path", "importance": 0.9}\n')
