@@ -85,7 +85,7 @@ LIFE_KEYS: Final = (
     ),
     Key(
         RULES_FILE, COMPRESS, "summarizer", "mapping", "none",
-        "A language model that may write summaries; each sentence is checked against its source.",
+        "A language model that is sent what is compressed, to word it; each sentence is checked.",
         'summarizer: {endpoint: "http://127.0.0.1:11434/v1", model: llama3.2}', "X7",
     ),
     Key(

@@ -7,13 +7,13 @@ from skymem.jobs.grouping import Grouping
 from skymem.jobs.move import Carrying
 from skymem.jobs.rotate import archived, new_archive
 from skymem.jobs.sight import Sight
-from skymem.jobs.summarizer import Summarizer, open_summarizer
+from skymem.jobs.summarizer import Asked, open_summarizer
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Plan
 from skymem.policy.compress import plan_compress
 from skymem.policy.living import Living
-from skymem.policy.summary import Summarize, extractive
+from skymem.policy.summary import SourceGroup, Summarize, Summary
 from skymem.stores.lifecycle import RECORD, Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.standings import Standings
@@ -22,17 +22,40 @@ RECORD_TYPES: Final = ("profile", "project")
 
 
 def plan(sight: Sight) -> Plan:
-    """Read short-term and the records there are, and decide; changes nothing."""
-    summarizer = _summarizer(sight.work)
-    found = _plan(sight, summarizer.summarize)
-    for reason in summarizer.degraded:
+    """Read short-term and the records there are, and decide; changes nothing.
+
+    No summariser is asked: what it said before is looked up, and checked again.
+    """
+    asked = _asked(sight.work)
+    unasked: set[str] = set()
+
+    def summarize(group: SourceGroup) -> Summary:
+        unasked.update(source.id for source in asked.missing(group))
+        return asked.answer(group)
+
+    found = _plan(sight, summarize)
+    found.unasked = len(unasked)
+    for reason in asked.degraded:
         sight.work.degrade(reason)
     return found
 
 
 def foresee(sight: Sight) -> None:
-    """Have the engine compare what is about to be decided; no summariser is asked."""
-    _plan(sight, extractive)
+    """Ask the summariser, and have the engine compare, what is about to be decided.
+
+    Raises:
+        InterruptedRunError: a signal came while waiting.
+    """
+    groups: list[SourceGroup] = []
+
+    def collect(group: SourceGroup) -> Summary:
+        groups.append(group)
+        return Summary([])
+
+    _plan(sight, collect)
+    sight.reading.close()  # it may take minutes, and no file is to be held open so long
+    for group in groups:
+        _asked(sight.work).ask(group)
 
 
 def _plan(sight: Sight, summarize: Summarize) -> Plan:
@@ -54,10 +77,11 @@ def _plan(sight: Sight, summarize: Summarize) -> Plan:
     )
 
 
-def _summarizer(work: Workplace) -> Summarizer:
-    if work.summarizer is None:
-        work.summarizer = open_summarizer(work.rules.compress.summarizer, work.environment)
-    return work.summarizer
+def _asked(work: Workplace) -> Asked:
+    if work.asked is None:
+        rules = work.rules.compress.summarizer
+        work.asked = Asked(open_summarizer(rules, work.environment, work.stop))
+    return work.asked
 
 
 def _grouping(work: Workplace) -> Grouping:

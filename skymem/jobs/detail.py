@@ -68,6 +68,7 @@ class Outcome:
     """Memories that those were made of, or take the place of."""
 
     withheld: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0
     quarantined: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     runs: list[str] = field(default_factory=list)
@@ -106,6 +107,7 @@ class Outcome:
         basis = {name for one in plan.additions for name in (*one.evidence, *one.supersedes)}
         self.sources += len(basis)
         self.withheld.update(plan.withheld)
+        self.unasked += plan.unasked
         if not plan.unfinished:
             self.skipped.update(plan.kept)
 

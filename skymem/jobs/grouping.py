@@ -58,7 +58,7 @@ class Grouping:
         Raises:
             InterruptedRunError: a signal came while waiting.
         """
-        key = _key(texts)
+        key = digest_of(texts)
         found = self._answers.get(key)
         if found is None and self._engine is not None:
             found = self._ask(self._engine, texts)
@@ -84,7 +84,7 @@ class Grouping:
         return [(earlier, later) for earlier, later, _ in answer["pairs"]]
 
 
-def _key(texts: Sequence[str]) -> bytes:
+def digest_of(texts: Sequence[str]) -> bytes:
     """Name a list of texts without keeping it."""
     hashed = blake2b(digest_size=16)
     for text in texts:

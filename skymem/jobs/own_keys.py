@@ -13,6 +13,7 @@ class Counted(Protocol):
     gates: Counter[str]
     additions: Counter[str]
     withheld: Counter[str]
+    unasked: int
     sources: int
     archives: list[str]
 
@@ -35,6 +36,7 @@ def _rotate(each: Sequence[Counted]) -> dict[str, Any]:
 
 
 def _compress(each: Sequence[Counted]) -> dict[str, Any]:
+    unasked = sum(one.unasked for one in each)
     return {
         "compressed": sum(one.gates["compressed"] for one in each),
         "projects": sum(one.additions["project"] for one in each),
@@ -42,6 +44,7 @@ def _compress(each: Sequence[Counted]) -> dict[str, Any]:
         "archived": _archived(each),
         **_archives(each),
         **_withheld(each),
+        **({"unasked": unasked} if unasked else {}),
     }
 
 

@@ -4,7 +4,7 @@ A rehearsal reads what the run itself would have in hand: short-term, and what d
 file still hold for it (promise 3).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -28,15 +28,42 @@ def check_fit(
     catalog: Catalog,
     steps: Sequence[str],
     plans: Mapping[tuple[str, str], Plan],
+    *,
+    asking: bool,
 ) -> None:
-    """Refuse all saved plans, before any is applied, if one would not be made again today."""
-    for agent in sorted({name for _, name in plans}):
+    """Refuse all saved plans, before any is applied, if one would not be made again today.
+
+    Those that fit are about to be applied when `asking`: then the summariser is asked for all, and
+    they are held against the files again, where what was appended meanwhile may change no decision.
+    """
+    for saved, fresh in _again(work, catalog, steps, plans):
+        if saved.inputs != fresh.inputs or not same_decisions(saved, fresh):
+            raise StalePlanError(difference(saved, fresh))
+    if not asking or "compress" not in steps or work.rules.compress.summarizer is None:
+        return
+    for agent in _agents(plans):
+        foresee(work, catalog, agent, {"compress": JOBS["compress"]})
+    for saved, fresh in _again(work, catalog, steps, plans):
+        if not same_decisions(saved, fresh):
+            raise StalePlanError(difference(saved, fresh))
+
+
+def _again(
+    work: Workplace,
+    catalog: Catalog,
+    steps: Sequence[str],
+    plans: Mapping[tuple[str, str], Plan],
+) -> Iterator[tuple[Plan, Plan]]:
+    """Give each saved plan with the one that would be made now."""
+    for agent in _agents(plans):
         outcomes = [Outcome(step, agent, 0) for step in steps if (step, agent) in plans]
         rehearse(work, catalog, agent, outcomes)
         for outcome in outcomes:
-            saved, fresh = plans[outcome.job, agent], outcome.plans[0]
-            if saved.inputs != fresh.inputs:
-                raise StalePlanError(difference(saved, fresh))
+            yield plans[outcome.job, agent], outcome.plans[0]
+
+
+def _agents(plans: Mapping[tuple[str, str], Plan]) -> list[str]:
+    return sorted({name for _, name in plans})
 
 
 def rehearse(
@@ -69,14 +96,14 @@ def _plan_steps(
 
 
 def foresee(work: Workplace, catalog: Catalog, agent: str, jobs: Mapping[str, Job]) -> None:
-    """Let jobs ask the engine about what they will find, while no lock is held (design §4).
+    """Let jobs ask others about what they will find, while no lock is held (design §4).
 
     Whatever is wrong with the files is left to the run itself, which may mend it.
 
     Raises:
         InterruptedRunError: a signal came while waiting.
     """
-    if work.engine is None:
+    if work.engine is None and work.rules.compress.summarizer is None:
         return
     shelf = work.shelf(agent)
     for name, job in jobs.items():
@@ -151,6 +178,8 @@ def same_decisions(saved: Plan, plan: Plan) -> bool:
 def difference(saved: Plan, found: Plan) -> str:
     """Say what a saved plan no longer fits."""
     old, new = saved.inputs, found.inputs
+    if old == new:
+        return f"what of {saved.agent} is due has changed"
     if old is not None and new is not None and old[:5] == new[:5]:
         return f"the rules or the other tiers of {saved.agent} have changed"
     return f"short-term of {saved.agent} has changed"

@@ -81,7 +81,7 @@ def run(
     outcomes: list[Outcome] = []
     with work.catalog() as catalog:
         if plans is not None:
-            check_fit(work, catalog, steps, plans)
+            check_fit(work, catalog, steps, plans, asking=not dry_run)
         doing = partial(_run_agent, work, catalog, dry_run=dry_run, plans=plans, table=table)
         for agent in agents:
             outcomes.extend(doing(agent, steps))
@@ -142,7 +142,7 @@ def _perform(
     table: Table,
     plans: Plans | None,
 ) -> None:
-    if plans is None:  # saved ones were held against the files before, without a lock
+    if plans is None:  # for saved ones others were asked when they were held against the files
         foresee(work, catalog, agent, {outcome.job: table[outcome.job] for outcome in outcomes})
     doing = partial(_under_lock, work, catalog, agent, outcomes, table=table, plans=plans)
     try:

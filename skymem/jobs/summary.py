@@ -24,12 +24,18 @@ _DONE: Final = (
 _WHERE_ANY: Final = (
     ("repeats", "{repeats} repeated"),
     ("quarantined", "{quarantined} quarantined"),
+    ("unasked", "the summarizer {asks} about {unasked}"),
 )
 
 
 def summary(detail: dict[str, Any]) -> str:
     """Say what a run did, in one line."""
-    words = {**detail, "would": "would be " if detail.get("dry_run") else ""}
+    planned = bool(detail.get("dry_run"))
+    words = {
+        **detail,
+        "would": "would be " if planned else "",
+        "asks": "would be asked" if planned else "was not asked",
+    }
     if isinstance(detail.get("restored"), list):
         words["restored"] = len(detail["restored"])
     parts = [said.format_map(words) for key, said in _DONE if detail.get(key) is not None]

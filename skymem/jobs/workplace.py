@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine
     from skymem.jobs.canary import Canaries
     from skymem.jobs.grouping import Grouping
-    from skymem.jobs.summarizer import Summarizer
+    from skymem.jobs.summarizer import Asked
 
 JOB_LOCK_SECONDS = 30.0
 DEFAULT_AGENT = "sky"
@@ -76,8 +76,8 @@ class Workplace:
     canaries: "Canaries | None" = None
     """Who looks whether memories are still recalled after a job; None where nobody does."""
 
-    summarizer: "Summarizer | None" = None
-    """Opened by the first plan that needs it: its deadline and its budget are for one run."""
+    asked: "Asked | None" = None
+    """What a summariser was asked and said; its deadline and its budget are for one run."""
 
     grouping: "Grouping | None" = None
     """Likewise; what it was told before a lock was taken is looked up under the lock."""

@@ -120,6 +120,9 @@ class Plan:
     withheld: dict[str, int] = field(default_factory=dict)
     """Statements that a check kept out of a summary, by what was wrong (row X7)."""
 
+    unasked: int = 0
+    """Memories quoted because a summariser was not asked about them: not yet, or not in time."""
+
     judged: dict[str, int] = field(default_factory=dict)
     """Of what is removed, how many by judgement, by tier: what the loss budget counts (row X4)."""
 

@@ -187,7 +187,7 @@ def test_an_engine_that_does_not_come_up_costs_the_run_some_seconds_at_most(
 def test_deadline_and_budget_of_the_summariser_are_for_the_whole_run(
     desk: Desk, server: Server
 ) -> None:
-    put(desk, *BY_WORDS, agent="hobbs")
+    put(desk, *BY_WORDS, agent="hobbs", ts=START + 60)
     put(desk, *BY_WORDS, agent="sky")
     server.answer = lambda request, _: request.state(usage={"completion_tokens": 99})
     costly = rules(server, tokens_max=100)
