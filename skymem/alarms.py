@@ -109,7 +109,7 @@ def _failures(home: Home, jobs: Mapping[str, Any], agent: str | None) -> list[st
         f"{name} failed: {detail_of(record).get('error', 'no reason given')}"
         for name, record in failed.items()
         if (known is None or name in known)
-        and not any(_makes_good(other, record) for other in jobs.values())
+        and not any(makes_good(other, record) for other in jobs.values())
     ]
 
 
@@ -134,7 +134,7 @@ def _names(home: Home) -> set[str] | None:
     return {*KNOWN_JOBS, *(entry.name for entry in entries)}
 
 
-def _makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:
+def makes_good(later: Mapping[str, Any], failed: Mapping[str, Any]) -> bool:
     """Whether a later success did all that had failed, for every agent it had failed for."""
     before, after = detail_of(failed), detail_of(later)
     if not after.get("ok") or later.get("seq", 0) <= failed.get("seq", 0):

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.alarms import alarms_of, detail_of, told_of
+from skymem.alarms import alarms_of, detail_of, makes_good, told_of
 from skymem.app import READER_BUSY_MS, Home, now
 from skymem.daemon.pauses import read_pauses
 from skymem.errors import SkymemError
@@ -151,8 +151,8 @@ def _worked_around(jobs: Mapping[str, Any]) -> list[str]:
     return [
         f"{name} was degraded: {reason}"
         for name, record in jobs.items()
-        for reason in _detail(record).get("degraded", ())
-        if not any(_makes_good(other, record) for other in jobs.values())
+        for reason in detail_of(record).get("degraded", ())
+        if not any(makes_good(other, record) for other in jobs.values())
     ]
 
 

@@ -200,7 +200,7 @@ def test_a_dry_run_tells_that_the_key_is_missing(week: Desk, server: Server) -> 
 def saved(desk: Desk) -> tuple[Path, dict[tuple[str, str], Plan]]:
     path = desk.paths.root / "plan.json"
     _, outcomes = desk.run_with_outcomes("compress", dry_run=True)
-    save_plans(path, outcomes, "compress", 0.0)
+    save_plans(path, outcomes, "compress", 0.0, home=desk.paths)
     return path, load_plans(path)[1]
 
 
