@@ -245,11 +245,14 @@ class Reading:
 
     def entries(self) -> Iterator[Entry | Damage]:
         """Yield every line, each with its id and where its memory is already."""
-        if self.fd is None:
-            return
+        if self.fd is not None:
+            yield from self._read(self.fd)
+        yield from self._read_waiting()
+
+    def _read(self, fd: int) -> Iterator[Entry | Damage]:
         limit = self._shelf.rules.line_bytes_max
         batch: list[Entry | Damage] = []
-        for entry in read_entries(self.fd, 0, self.consumed, limit, self._content):
+        for entry in read_entries(fd, 0, self.consumed, limit, self._content):
             batch.append(entry)
             if len(batch) == BATCH_ENTRIES:
                 self.progress(entry.end, self.consumed)
@@ -258,7 +261,6 @@ class Reading:
         yield from self._named(batch)
         if self._dead_tail:
             yield from self._named(self._read_tail())
-        yield from self._read_waiting()
 
     def _read_waiting(self) -> Iterator[Entry | Damage]:
         """Read what other files still hold for short-term, as if it stood at the end already."""

@@ -269,3 +269,13 @@ def test_a_status_directory_in_the_way_does_not_fail_the_job(tmp_path: Path) -> 
     detail, _ = home.run_job("promote")
     assert (detail["ok"], detail["promoted"]) == (True, 1)
     assert detail["degraded"][0].startswith("status: ")
+
+
+def test_a_rehearsal_sees_a_flat_file_before_the_agent_has_one_of_its_own(desk: Desk) -> None:
+    desk.paths.memory.mkdir(parents=True, exist_ok=True)
+    desk.paths.flat_short_term.write_bytes(line("kept", 0.9) + line("low", 0.1))
+    assert not desk.short_term.exists()
+    foreseen = desk.run("promote", dry_run=True)
+
+    assert (foreseen["promoted"], foreseen["remaining"]) == (1, 1)
+    assert desk.run("promote")["promoted"] == 1
