@@ -96,8 +96,8 @@ class Home:
     _ready: dict[str, Shelf] = field(default_factory=dict)
     _engine: "Engine | None" = None
 
-    def workplace(self) -> Workplace:
-        """What a job works with."""
+    def workplace(self, *, dry_run: bool = False) -> Workplace:
+        """What a job works with; in a dry run it writes nothing."""
         return Workplace(
             self.paths,
             self.files,
@@ -111,6 +111,7 @@ class Home:
             os.environ,
             clocks,
             f"{self.program}:{os.geteuid()}",
+            rehearsing=dry_run,
         )
 
     def engine(self) -> "Engine":
@@ -192,15 +193,15 @@ class Home:
                 self.files.fsync_directory(path.parent)
         return shelf
 
-    def find(self, agent: str, name: str) -> Kept:
-        """Find one memory by its id or the first letters of it.
+    def find(self, agent: str, name: str, *, dry_run: bool = False) -> Kept:
+        """Find one memory by its id or the first letters of it; a dry run writes nothing.
 
         Raises:
             UnknownMemoryError: there is none, or several begin like this.
         """
-        if not _is_utf8(name):
+        if any("\ud800" <= letter <= "\udfff" for letter in name):  # no UTF-8, and ids are
             raise UnknownMemoryError(f"{name} (agent {agent})")
-        work, shelf = self.workplace(), self.shelf(agent)
+        work, shelf = self.workplace(dry_run=dry_run), self.shelf(agent)
         with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
             found = work.ask(catalog, shelf, lambda: shelf.find(name, catalog))
         if not found:
@@ -260,21 +261,22 @@ class Home:
             The job's detail (README, "What a run reports") and the outcomes behind it.
         """
         whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
+        work = self.workplace(dry_run=dry_run)
         outcomes: Sequence[Ended]
         if job == "index":
             from skymem.jobs import index_run
 
-            detail, outcomes = index_run.run(self.workplace(), whom, dry_run=dry_run, **options)
+            detail, outcomes = index_run.run(work, whom, dry_run=dry_run, **options)
         elif job == "compact":
             from skymem.jobs.compact import compact
 
-            work = replace(self.workplace(), **options)
+            work = replace(work, **options)
             detail, outcomes = compact(work, whom, dry_run=dry_run)
         else:
             from skymem.canaries import HomeCanaries
             from skymem.jobs import runner
 
-            work = replace(self.workplace(), canaries=HomeCanaries(self), **options)
+            work = replace(work, canaries=HomeCanaries(self), **options)
             detail, outcomes = runner.run(work, job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
             self.record(action or job, detail)
@@ -368,6 +370,8 @@ def init_home(path: Path, *, dry_run: bool = False) -> list[str]:
     Raises:
         DiskError: the place can't be written.
     """
+    from skymem.config.shipped import shipped_file
+
     files = Files()
     missing = [name for name in (RULES_FILE, SCHEDULE_FILE) if not (path / name).exists()]
     directory = HomePaths(path).agent(DEFAULT_AGENT).directory
@@ -375,26 +379,6 @@ def init_home(path: Path, *, dry_run: bool = False) -> list[str]:
     if not dry_run:
         files.make_directory(path)
         for name in missing:
-            files.replace(path / name, default_file(name))
+            files.replace(path / name, shipped_file(name))
         files.make_directory(directory)
     return created
-
-
-def default_file(name: str) -> bytes:
-    """The shipped text of one of the two YAML files."""
-    from importlib import resources
-
-    shipped = resources.files("skymem") / "defaults" / name
-    if shipped.is_file():
-        return shipped.read_bytes()
-    # A checkout keeps them at its top level, where they also are the home's own.
-    return (Path(__file__).resolve().parent.parent / name).read_bytes()
-
-
-def _is_utf8(name: str) -> bool:
-    """Whether a word of the command line was UTF-8; ids are."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -29,6 +29,7 @@ from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
+    from skymem.jobs.workplace import Workplace
     from skymem.stores.shelf import Kept
 
 SCOPE: Final = "user"
@@ -194,7 +195,7 @@ def write_note(home: "Home", agent: str, new: NewNote, *, dry_run: bool = False)
         return line, read_line(line.raw)
 
     line, memory = admitted()
-    present = _present(home, agent, memory)
+    present = _present(home, agent, memory, dry_run=dry_run)
     if present is not None:
         if _said(present.memory) == _said(memory):
             there = Note.of(present.id, present.tier, present.memory)
@@ -241,9 +242,10 @@ def get_notes(
             and (not tags or not frozenset(tags).isdisjoint(memory.tags))
         )
 
+    home.only_owner("read notes")
     return [
         Note.of(kept.id, kept.tier, kept.memory)
-        for kept in _notes(home, agent, kind, wanted, limit)
+        for kept in _notes(home.workplace(), agent, kind, wanted, limit)
     ]
 
 
@@ -282,12 +284,12 @@ def merge_notes(home: "Home", agent: str, ids: Iterable[str], *, dry_run: bool =
             users, tenants, scopes or sessions.
         SkymemError: what else kept the job from its end.
     """
-    found = [home.find(agent, name) for name in dict.fromkeys(ids)]
-    _check_mergeable(home, agent, found)
+    found = [home.find(agent, name, dry_run=dry_run) for name in dict.fromkeys(ids)]
+    work = home.workplace(dry_run=dry_run)
+    home.only_owner("merge notes")
+    _check_mergeable(work, agent, found)
     job = merging([*dict.fromkeys(kept.id for kept in found)])
-    detail, outcomes = runner.run(
-        home.workplace(), "merge", [agent], dry_run=dry_run, table={"merge": job}
-    )
+    detail, outcomes = runner.run(work, "merge", [agent], dry_run=dry_run, table={"merge": job})
     if not dry_run:
         home.record("merge_notes", detail)
     raise_failure(outcomes)
@@ -328,12 +330,13 @@ def _warning(new: NewNote) -> str:
     return ""
 
 
-def _present(home: "Home", agent: str, memory: Memory) -> "Kept | None":
+def _present(home: "Home", agent: str, memory: Memory, *, dry_run: bool) -> "Kept | None":
     """The active note of a single kind that a new one takes the place of (row N10)."""
     if memory.kind not in home.rules.kinds.single() or not home.owned:
         return None  # who may only append can't look; readers take the newest all the same
     wanted = single_of(memory)
-    found = _notes(home, agent, memory.kind, lambda one: single_of(one) == wanted, 1)
+    work = home.workplace(dry_run=dry_run)
+    found = _notes(work, agent, memory.kind, lambda one: single_of(one) == wanted, 1)
     return found[0] if found else None
 
 
@@ -342,10 +345,9 @@ def _said(memory: Memory) -> dict[str, Any]:
 
 
 def _notes(
-    home: "Home", agent: str, kind: str | None, wanted: Callable[[Memory], bool], limit: int
+    work: "Workplace", agent: str, kind: str | None, wanted: Callable[[Memory], bool], limit: int
 ) -> "list[Kept]":
-    home.only_owner("read notes")
-    work, shelf = home.workplace(), home.shelf(agent)
+    shelf = work.shelf(agent)
 
     def each() -> "Iterator[Kept]":
         met: set[str] = set()
@@ -358,10 +360,9 @@ def _notes(
         return work.ask(catalog, shelf, lambda: [*islice(each(), limit)])
 
 
-def _check_mergeable(home: "Home", agent: str, found: "Sequence[Kept]") -> None:
+def _check_mergeable(work: "Workplace", agent: str, found: "Sequence[Kept]") -> None:
     """Refuse what is no longer active, or pinned: no job moves that."""
-    home.only_owner("merge notes")
-    work, shelf = home.workplace(), home.shelf(agent)
+    shelf = work.shelf(agent)
     protection = read_protection(shelf.paths.protected)
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
         standings = work.ask(

@@ -132,10 +132,14 @@ def upsert_user_profile(
             'field "evidence_ids": a profile needs evidence; give a list of ids of memories'
         )
     home.only_owner("write a profile")
-    names = dict.fromkeys(home.find(agent, name).id for name in evidence_ids)
+    names = dict.fromkeys(home.find(agent, name, dry_run=dry_run).id for name in evidence_ids)
     update = Update(user_id=user_id, evidence_ids=[*names], said=_lists(said))
     detail, outcomes = runner.run(
-        home.workplace(), "profile", [agent], dry_run=dry_run, table={"profile": upsert(update)}
+        home.workplace(dry_run=dry_run),
+        "profile",
+        [agent],
+        dry_run=dry_run,
+        table={"profile": upsert(update)},
     )
     if not dry_run:
         home.record("profile", detail)

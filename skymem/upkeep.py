@@ -33,11 +33,10 @@ def forget_memories(
         UnknownMemoryError: one is not there, or in trash already; nothing was forgotten.
         UsageError: the pattern is no regular expression.
     """
-    ids = [_living(home, agent, name).id for name in names]
+    ids = [_living(home, agent, name, dry_run=dry_run).id for name in names]
     wanted = Wanted(frozenset(ids), pattern_of(pattern) if pattern is not None else None)
-    detail, outcomes = runner.run(
-        home.workplace(), "forget", [agent], dry_run=dry_run, table={"forget": forget(wanted)}
-    )
+    work, table = home.workplace(dry_run=dry_run), {"forget": forget(wanted)}
+    detail, outcomes = runner.run(work, "forget", [agent], dry_run=dry_run, table=table)
     if not dry_run:
         home.record("forget", detail)
     return detail, outcomes
@@ -51,7 +50,7 @@ def restore_memories(
     Raises:
         UnknownMemoryError: one is not in trash; nothing was restored.
     """
-    detail = restore.restore(home.workplace(), agent, names, dry_run=dry_run)
+    detail = restore.restore(home.workplace(dry_run=dry_run), agent, names, dry_run=dry_run)
     if not dry_run:
         home.record("restore", detail)
     return detail
@@ -65,7 +64,7 @@ def undo_run(
     Raises:
         UsageError: there is no such run.
     """
-    detail = undo.undo(home.workplace(), run, agents, dry_run=dry_run)
+    detail = undo.undo(home.workplace(dry_run=dry_run), run, agents, dry_run=dry_run)
     if not dry_run:
         home.record("undo", detail)
     return detail
@@ -80,11 +79,12 @@ def correct_memory(
         UnknownMemoryError: it is not there, or in trash.
         InvalidMemoryError: the correction says nothing new.
     """
-    kept = _living(home, agent, name)
-    job = correct.correct(kept.id, kept.memory, text)
-    detail, outcomes = runner.run(
-        home.workplace(), "correct", [agent], dry_run=dry_run, table={"correct": job}
+    kept = _living(home, agent, name, dry_run=dry_run)
+    work, table = (
+        home.workplace(dry_run=dry_run),
+        {"correct": correct.correct(kept.id, kept.memory, text)},
     )
+    detail, outcomes = runner.run(work, "correct", [agent], dry_run=dry_run, table=table)
     detail["id"] = next((one for outcome in outcomes for one in outcome.made), None)
     if not dry_run:
         protection = read_protection(home.paths.agent(agent).protected)
@@ -102,7 +102,7 @@ def pin_memory(
     Raises:
         UnknownMemoryError: it is not there, or in trash.
     """
-    kept = _living(home, agent, name)
+    kept = _living(home, agent, name, dry_run=dry_run)
     if dry_run:
         return kept.id
     work = home.workplace()
@@ -138,8 +138,8 @@ def trash_listing(home: "Home", agents: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _living(home: "Home", agent: str, name: str) -> Kept:
-    kept = home.find(agent, name)
+def _living(home: "Home", agent: str, name: str, *, dry_run: bool) -> Kept:
+    kept = home.find(agent, name, dry_run=dry_run)
     if kept.tier == "trash":
         raise UnknownMemoryError(
             f"{kept.id} is in trash (agent {agent}); bring it back with: skymem restore {kept.id}"

@@ -32,10 +32,12 @@ def run(
 
     spoken = globals_of(context)
     release = version("skymem")  # read before root becomes the owner, who may see less
-    setting = _setting(spoken.open(), spoken.log_level, release)
+    home = spoken.open()
+    setting = _setting(home, spoken.log_level, release)
     if dry_run:
         _print_entries(setting.schedule.entries, as_json=as_json)
         return
+    home.make_ready("sky")  # so that a first `echo >>` finds the directory
     if not once:
         raise typer.Exit(serve(setting, catch_up=not no_catch_up))
     results = serve_once(setting)
@@ -68,7 +70,6 @@ def _setting(home: Any, log_level: str, release: str) -> Any:
             f"the home's owner (uid {os.geteuid()}) can't start {sys.executable}; "
             "install skymem where that user can reach it"
         )
-    home.make_ready("sky")  # so that a first `echo >>` finds the directory
     command = [sys.executable, "-m", "skymem", "--home", str(home.paths.root)]
 
     def reread() -> Any:

@@ -63,7 +63,7 @@ def run(
         work: the home.
         job: one of `JOBS` or `memory_rotate_check`.
         agents: whom for.
-        dry_run: plan only; nothing but derived state is written.
+        dry_run: plan only; in a workplace that rehearses nothing at all is written here.
         plans: saved plans by (job, agent), to apply instead of planning anew.
         table: the jobs by name; those that a person asks for about certain memories come with one
             of their own.

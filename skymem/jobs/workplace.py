@@ -67,6 +67,9 @@ class Workplace:
     actor: str = ""
     """Who acts, for the ledger: the program and the user's number, as in `cli:1000`."""
 
+    rehearsing: bool = False
+    """Whether nothing at all is to be written, derived or not: a dry run."""
+
     accept_clock: bool = False
     """Whether a person says that the clock is right, however it moved."""
 
@@ -112,13 +115,13 @@ class Workplace:
         return Ledger(self.paths, self.files, self.stop, self.actor)
 
     def home_key(self) -> HomeKey:
-        """The home's key, made at the first call.
+        """The home's key, made at the first call that is not a rehearsal.
 
         Raises:
             KeyDamagedError: it is there and not whole.
         """
         if self._key is None:
-            self._key = HomeKey.of(self.paths, self.files)
+            self._key = HomeKey.of(self.paths, self.files, make=not self.rehearsing)
         return self._key
 
     @contextlib.contextmanager
@@ -126,7 +129,8 @@ class Workplace:
         """Open the catalog; one that can't be used is replaced by one in memory for this run.
 
         It is derived, so a run without it is slower and as right (design §3). `busy_ms` is how long
-        another process may write to it before it counts as one that can't be used.
+        another process may write to it before it counts as one that can't be used. A rehearsal
+        works on a copy.
         """
         catalog = self._open_catalog(busy_ms)
         try:
@@ -135,6 +139,10 @@ class Workplace:
             catalog.close()
 
     def _open_catalog(self, busy_ms: int) -> Catalog:
+        if self.rehearsing:
+            with contextlib.suppress(sqlite3.Error, OSError):
+                return Catalog.copy_of(self.paths)
+            return Catalog.in_memory()
         try:
             return Catalog.on_disk(self.paths, self.files, busy_ms=busy_ms)
         except (sqlite3.Error, DiskError, OSError) as error:

@@ -10,7 +10,6 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -18,16 +17,22 @@ from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
 from skymem.policy import standing
 from skymem.policy.alike import word_key
-from skymem.stores.catalog_file import catalog_path, connect, connect_in_memory, set_aside
+from skymem.stores.catalog_file import (
+    catalog_path,
+    connect,
+    connect_in_memory,
+    connect_to_copy,
+    set_aside,
+)
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
 from skymem.stores.tiers import tier_files, tier_of, trash_files
 from skymem.stores.trash import trash_entries
+from skymem.stores.unchanged import AsRead, still_there, tail_hash, unchanged
 
 LOOKUP_IDS: Final = 500
-TAIL_BYTES: Final = 4096
 BUSY_MS: Final = 30_000
 
 # The braces take question marks only.
@@ -73,9 +78,12 @@ class TierCount(NamedTuple):
 class Catalog:
     """The catalog of a home. One process may write while others read."""
 
-    def __init__(self, database: sqlite3.Connection, path: Path | None = None) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, path: Path | None = None, *, copied: bool = False
+    ) -> None:
         self._database = database
         self._path = path
+        self._copied = copied
 
     @classmethod
     def on_disk(cls, paths: HomePaths, files: Files, *, busy_ms: int = BUSY_MS) -> "Catalog":
@@ -99,6 +107,15 @@ class Catalog:
         """Make one for this process only: it starts empty and reads every tier once."""
         return cls(connect_in_memory())
 
+    @classmethod
+    def copy_of(cls, paths: HomePaths) -> "Catalog":
+        """Make one for this process only that knows what the home's catalog does.
+
+        Raises:
+            sqlite3.Error, OSError: there is none that can be read.
+        """
+        return cls(connect_to_copy(catalog_path(paths)), copied=True)
+
     @property
     def database(self) -> sqlite3.Connection:
         """The database itself, for `stores.cursors`: each statement is a transaction of its own."""
@@ -106,15 +123,15 @@ class Catalog:
 
     @property
     def temporary(self) -> bool:
-        """Whether it lives in memory, for this process only."""
-        return self._path is None
+        """Whether it lives in memory, for this process only, and began empty."""
+        return self._path is None and not self._copied
 
     def become_temporary(self, *, damaged: bool) -> None:
         """Go on without the file, in memory; a damaged file is set aside to be made anew."""
         self._database.close()
         if damaged and self._path is not None:
             set_aside(self._path)
-        self._path = None
+        self._path, self._copied = None, False
         self._database = connect_in_memory()
 
     def close(self) -> None:
@@ -136,32 +153,32 @@ class Catalog:
     def catch_up(self, agent: AgentPaths) -> None:
         """Read what was appended to the agent's tiers since the last time."""
         rows = {
-            name: row
+            name: AsRead(*row)
             for name, *row in self._database.execute(
                 "SELECT name, file, inode, read_to, mtime_ns, tail FROM files WHERE agent = ?",
                 (agent.name,),
             )
         }
         on_disk = {**dict(tier_files(agent)), **dict(trash_files(agent))}
-        if all(_unchanged(path, rows.get(name)) for name, path in on_disk.items()) and (
+        if all(unchanged(path, rows.get(name)) for name, path in on_disk.items()) and (
             rows.keys() <= on_disk.keys()
         ):
             return
         with self._writing():
-            if not all(_still_there(on_disk.get(name), row) for name, row in rows.items()):
+            if not all(still_there(on_disk.get(name), row) for name, row in rows.items()):
                 # Files can share ids, and an id is kept once: all of them are read again.
                 for table in ("memories", "repeats", "links", "files"):
                     self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
                 rows = {}
             for name, path in on_disk.items():
-                if not _unchanged(path, rows.get(name)):
+                if not unchanged(path, rows.get(name)):
                     self._read(agent.name, name, path, rows.get(name))
 
-    def _read(self, agent: str, name: str, path: Path, row: list[Any] | None) -> None:
+    def _read(self, agent: str, name: str, path: Path, row: AsRead | None) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             status = os.fstat(fd)
-            start = row[2] if row is not None else 0
+            start = row.read_to if row is not None else 0
             tier = tier_of(name)
             file = self._file(agent, tier, name)
             stop = last_newline_end(fd, status.st_size)
@@ -178,7 +195,7 @@ class Catalog:
             )
             self._database.execute(
                 "UPDATE files SET inode = ?, read_to = ?, mtime_ns = ?, tail = ? WHERE file = ?",
-                (status.st_ino, stop, status.st_mtime_ns, _tail(fd, stop), file),
+                (status.st_ino, stop, status.st_mtime_ns, tail_hash(fd, stop), file),
             )
         finally:
             os.close(fd)
@@ -347,32 +364,3 @@ def _aspects(memory: Memory) -> tuple[int | None, float | None, str, bool, bytes
     words = word_key(memory.content) if memory.content else None
     kind = memory.kind or (f"record:{memory.record_type}" if memory.record_type else "")
     return expires_us, memory.importance, kind, unlimited, words, memory.pinned
-
-
-def _unchanged(path: Path, row: list[Any] | None) -> bool:
-    if row is None:
-        return False
-    status = path.stat()
-    _, inode, read_to, mtime_ns, _ = row
-    return bool(
-        status.st_ino == inode and status.st_size == read_to and status.st_mtime_ns == mtime_ns
-    )
-
-
-def _still_there(path: Path | None, row: list[Any]) -> bool:
-    """Whether a file is the one we read, with the end of that intact: as it was, or longer."""
-    if path is None:
-        return False
-    if _unchanged(path, row):
-        return True
-    _, inode, read_to, _, tail = row
-    with path.open("rb") as stream:
-        status = os.fstat(stream.fileno())
-        longer = status.st_ino == inode and status.st_size > read_to
-        return bool(longer and _tail(stream.fileno(), read_to) == tail)
-
-
-def _tail(fd: int, end: int) -> bytes:
-    """Hash the bytes before `end`: no text of a memory stays here (promise 6)."""
-    start = max(0, end - TAIL_BYTES)
-    return blake2b(os.pread(fd, end - start, start), digest_size=16).digest()

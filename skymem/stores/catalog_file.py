@@ -93,6 +93,8 @@ _STEPS: Final = {
     3: (_FROM_VERSION_3, _FROM_VERSION_2, _MEMORIES),
 }
 
+COPY_TRIES: Final = 3
+
 
 def catalog_path(paths: HomePaths) -> Path:
     """Where the catalog of a home lies."""
@@ -112,6 +114,40 @@ def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
     if not path.exists():  # 0600 from the start, whatever the umask (promise 9)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     return prepared(sqlite3.connect(path, timeout=busy_ms / 1000, isolation_level=None))
+
+
+def connect_to_copy(path: Path) -> sqlite3.Connection:
+    """Copy the catalog for this process only: the file and its directory stay as they are.
+
+    Raises:
+        sqlite3.Error: there is none, or it can't be read.
+        OSError: its directory can't be looked into.
+    """
+    copy = sqlite3.connect("", isolation_level=None)  # in memory, and in a file when that is large
+    try:
+        for _ in range(COPY_TRIES):
+            before = _marks(path)
+            with contextlib.closing(_only_to_read(path, before)) as source:
+                source.backup(copy)
+            if before == _marks(path) or before[1]:
+                return prepared(copy)
+        raise sqlite3.OperationalError("another process writes to it over and over")
+    except (sqlite3.Error, OSError):
+        copy.close()
+        raise
+
+
+def _marks(path: Path) -> tuple[tuple[int, int, int], bool]:
+    """What changes when somebody writes to the catalog, and whether somebody has it open to."""
+    status = path.stat()
+    writing = path.with_name(path.name + "-wal").exists()
+    return (status.st_ino, status.st_size, status.st_mtime_ns), writing
+
+
+def _only_to_read(path: Path, marks: tuple[object, bool]) -> sqlite3.Connection:
+    """Open it so that nothing beside it is made, where nobody has made that already."""
+    how = "mode=ro" if marks[1] else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
 
 
 def connect_in_memory() -> sqlite3.Connection:

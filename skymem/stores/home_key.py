@@ -33,8 +33,8 @@ class HomeKey:
         self._key = key
 
     @classmethod
-    def of(cls, paths: HomePaths, files: Files) -> "HomeKey":
-        """Read the key, made at the first call.
+    def of(cls, paths: HomePaths, files: Files, *, make: bool = True) -> "HomeKey":
+        """Read the key, made at the first call; unless `make`, one for this process only.
 
         Raises:
             KeyDamagedError: there is one, and it is not whole.
@@ -42,6 +42,8 @@ class HomeKey:
         """
         path = paths.audit / "key"
         found = _read(path)
+        if found is None and not make:
+            return cls(os.urandom(KEY_BYTES))  # no line has a fingerprint yet to be told by
         if found is None:
             _make(path, paths, files)
             found = _read(path)

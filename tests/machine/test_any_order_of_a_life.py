@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -75,8 +76,8 @@ class Clocked(app.Home):
 
     desk: Desk
 
-    def workplace(self) -> Workplace:
-        return self.desk.work()
+    def workplace(self, *, dry_run: bool = False) -> Workplace:
+        return replace(self.desk.work(), rehearsing=dry_run)
 
 
 class Lives(RuleBasedStateMachine):

@@ -1,0 +1,147 @@
+"""`--dry-run` of every verb that has one: afterwards each file is as it was, derived ones too."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from skymem.cli.main import app
+from tests.cli.conftest import Shell
+
+WORDS = {
+    "init": ["{home}"],
+    "run": ["--once"],
+    "promote": [],
+    "rotate": [],
+    "compress": [],
+    "merge": [],
+    "prune": [],
+    "compact": [],
+    "index": ["--force"],
+    "trigger": ["memory_rotate_check"],
+    "apply": ["{plan}"],
+    "pause": ["index"],
+    "resume": ["index"],
+    "remember": ["x"],
+    "forget": ["--match", "thing"],
+    "restore": ["{trashed}"],
+    "undo": [],
+    "pin": ["{id}"],
+    "unpin": ["{id}"],
+    "correct": ["{id}", "what is right"],
+    "note write": ["soul", "Think first", "--user", "ann"],
+    "note merge": ["{note}", "{other}"],
+    "note prune-expired": [],
+}
+LINES = b"".join(
+    b'{"ts": %d, "content": "thing %d", "importance": 0.%d, "kind": "fact"}\n' % (10**9 + n, n, n)
+    for n in range(1, 10)
+)
+
+
+def _verbs(group: Any, before: tuple[str, ...] = ()) -> Iterator[str]:
+    for name, command in group.commands.items():
+        path = (*before, name)
+        if hasattr(command, "commands"):
+            yield from _verbs(command, path)
+        elif any(parameter.name == "dry_run" for parameter in command.params):
+            yield " ".join(path)
+
+
+def test_no_verb_is_left_out() -> None:
+    assert {*_verbs(typer.main.get_command(app))} == {*WORDS}
+
+
+def _listing(home: Path) -> dict[str, tuple[int, ...]]:
+    found = {str(path): path.lstat() for path in [home, *home.rglob("*")]}
+    return {
+        name: (one.st_ino, one.st_mode, one.st_size, one.st_mtime_ns) for name, one in found.items()
+    }
+
+
+@pytest.fixture
+def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
+    """A home that has lived, with something new in it; what its parts are called."""
+    made = [shell("note", "write", "log", f"note {n}").out.strip() for n in range(2)]
+    shell("note", "write", "soul", "Act first", "--user", "ann")
+    gone = shell("remember", "to be forgotten", "--importance", "0.9").out.strip()
+    kept = shell("remember", "to be kept", "--importance", "0.9").out.strip()
+    with shell.short_term.open("ab") as stream:
+        stream.write(LINES + b"no json\n")
+    shell("promote")
+    assert shell("forget", gone).code == 0
+    with shell.short_term.open("ab") as stream:
+        stream.write(b'{"content": "new thing", "importance": 0.95}\nno json either\n')
+    plan = str(tmp_path / "plan.json")
+    assert shell("promote", "--plan", plan).code == 0
+    there = {"note": made[0], "other": made[1], "trashed": gone, "id": kept, "plan": plan}
+    return {**there, "home": str(shell.home)}
+
+
+@pytest.mark.parametrize("verb", WORDS)
+def test_in_a_home_that_has_lived(shell: Shell, names: dict[str, str], verb: str) -> None:
+    words = [*verb.split(), *(word.format(**names) for word in WORDS[verb]), "--dry-run"]
+    before = _listing(shell.home)
+    told = shell(*words)
+
+    assert told.code == 0, told.err
+    assert _listing(shell.home) == before
+
+
+@pytest.mark.parametrize("verb", WORDS)
+def test_in_a_home_where_nothing_has_run(shell: Shell, verb: str) -> None:
+    shell.short_term.write_bytes(LINES)
+    names = dict.fromkeys(("id", "note", "other", "trashed", "plan"), "nothing")
+    words = [word.format(home=shell.home, **names) for word in WORDS[verb]]
+    before = _listing(shell.home)
+    told = shell(*verb.split(), *words, "--dry-run")
+
+    assert told.code in (0, 2, 24), "there may be nothing to do it to"
+    assert "Traceback" not in told.err
+    assert _listing(shell.home) == before
+
+
+def test_in_a_home_without_an_agent(shell: Shell) -> None:
+    shell.agent_directory.rmdir()
+    before = _listing(shell.home)
+    for words in (["run"], ["run", "--once"], ["remember", "x"], ["promote"], ["init"]):
+        assert shell(*words, "--dry-run").code == 0
+    assert _listing(shell.home) == before
+
+
+def test_undo_makes_no_key(shell: Shell, names: dict[str, str]) -> None:
+    key = shell.home / "audit/key"
+    key.unlink()
+    entries = shell("audit", "log", "--json").json["entries"]
+    run = next(one["run"] for one in entries if one["op"] == "begin")
+    before = _listing(shell.home)
+
+    assert shell("undo", run, "--dry-run").code == 0
+    assert _listing(shell.home) == before
+    assert names
+
+
+def test_a_rehearsal_goes_by_what_the_catalog_knows_and_by_what_it_does_not_yet(
+    shell: Shell, names: dict[str, str]
+) -> None:
+    def told() -> dict[str, Any]:
+        found: dict[str, Any] = shell("promote", "--dry-run", "--json").json
+        return {key: found[key] for key in ("promoted", "remaining", "skipped", "degraded")}
+
+    catalog = shell.home / "state/catalog.db"
+    usual = told()
+    assert usual["promoted"] == 1
+    with sqlite3.connect(catalog) as other:  # a process that has it open: there is a -wal
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM files").fetchall()
+        assert catalog.with_name("catalog.db-wal").exists()
+        assert told() == usual
+    other.close()
+    catalog.write_bytes(b"no database")
+    before = _listing(shell.home)
+    assert told() == usual
+    assert _listing(shell.home) == before
+    assert names
