@@ -7,12 +7,15 @@ short-term that is a swap, in the other tiers the one rewrite (promise 10).
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from skymem.jobs.rehearse import open_reading
 from skymem.jobs.seen import digests_of
 from skymem.jobs.workplace import Workplace
+from skymem.model.identity import digest
 from skymem.model.plan import Damage
+from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM
 from skymem.stores.catalog import Catalog
 from skymem.stores.edits import Edit
@@ -84,6 +87,7 @@ class Return:
         write_protection(shelf.paths.protected, protection, shelf.files)
         if self.to_trash:
             shelf.trash.keep(run, (held.envelope() for held in self.to_trash))
+        self._leave_out_what_is_there()
         into_short(self.work, shelf, self.catalog, run, self.short)
         for name in sorted({*self.files, *self.gone}):
             edits = [*self.gone.get(name, ()), *self._into(name)]
@@ -93,6 +97,23 @@ class Return:
                 shelf.trash.without(path, self.from_trash)
         self.catalog.catch_up(shelf.paths)
         remember_short(self.work, shelf, self.catalog, self.gates)
+
+    def _leave_out_what_is_there(self) -> None:
+        """What was remembered again since it was removed comes back to no second place."""
+        agent = self.shelf.paths.name
+        coming = {one.id: one.line for one in chain(self.short, *self.files.values())}
+        leaving = {(name, edit.start) for name, edits in self.gone.items() for edit in edits}
+        there = {
+            name
+            for name, place in self.catalog.find(agent, [*coming]).items()
+            if place.tier != "trash"
+            and (place.file, place.start) not in leaving
+            and place.digest == digest(read_line(coming[name]))
+        }
+        self.short = [one for one in self.short if one.id not in there]
+        self.files = {
+            name: [one for one in each if one.id not in there] for name, each in self.files.items()
+        }
 
     def _into(self, name: str) -> list[Edit]:
         """Where the lines of one file go: each behind the one it stood behind."""

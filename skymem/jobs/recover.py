@@ -46,7 +46,7 @@ def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
             shelf.quarantine.take_back(begin["run"])
             if begin["job"] == "promote" or begin.get("additions"):
                 _secure_long_term(work, shelf, begin)
-        _finish_removal(shelf, begin["run"])
+        _finish_removal(shelf, begin["run"], swapped=swapped)
         if begin["job"] in ("restore", "undo"):
             _finish_restoring(shelf)
         end = {"op": "end", "agent": begin["agent"], "run": begin["run"], "job": begin["job"]}
@@ -77,16 +77,20 @@ def _swapped(shelf: Shelf, begin: dict[str, Any]) -> bool:
     )
 
 
-def _finish_removal(shelf: Shelf, run: str) -> None:
+def _finish_removal(shelf: Shelf, run: str, *, swapped: bool) -> None:
     """Take what the run has in trash out of the files it was in.
 
-    Lines of short-term that are still there are repeats now, and the next job drops them.
+    What is still in short-term, as the run did not come to its swap, was not removed: out of trash
+    with it, or it would lie there as well.
     """
-    held = {
-        digest(one.memory)
-        for one in shelf.trash.read(shelf.trash.file_of(run))
-        if one.tier != "short"
-    }
+    path = shelf.trash.file_of(run)
+    lying = [(one.tier, digest(one.memory), one.key) for one in shelf.trash.read(path)]
+    if not swapped and any(tier == "short" for tier, _, _ in lying):
+        entries = shelf.short_entries()
+        there = {entry.digest for entry in entries if isinstance(entry, Entry)}
+        kept = {key for tier, own, key in lying if tier == "short" and own in there}
+        shelf.trash.without(path, kept)
+    held = {own for tier, own, _ in lying if tier != "short"}
     for name, path in tier_files(shelf.paths) if held else ():  # a repeat may stand in any of them
         gone = [
             Edit(entry.start, entry.end) for entry in tier_entries(path) if entry.digest in held

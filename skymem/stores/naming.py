@@ -60,7 +60,8 @@ class Naming:
                 continue
             if self._is_claimed(name, entry):
                 continue
-            entry.elsewhere = there.tier if there is not None else ""
+            # What lies in trash has come again: whoever writes it means it.
+            entry.elsewhere = "" if there is None or there.tier == "trash" else there.tier
             if name != entry.digest.hex():
                 self.named[entry.digest.hex()] = name
             return

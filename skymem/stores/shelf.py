@@ -148,7 +148,9 @@ class Shelf:
             for found in catalog.find(self.paths.name, [own]).values():
                 memory = self._read(found.file, found.start, found.end)
                 kept = Kept(own, found.tier, found.file, memory)
-                (exact if own == name else begins)[own] = kept
+                known = exact if own == name else begins
+                if found.tier != "trash" or own not in known:
+                    known[own] = kept
         return list(exact.values()) or list(begins.values())
 
     def read(self, places: Mapping[str, Found]) -> Iterator[Kept]:

@@ -147,14 +147,22 @@ def test_one_of_each_tier_is_restored_to_its_tier_with_its_bytes(
     assert gates == {"by_hand"}
 
 
-def test_a_repeat_of_what_is_in_trash_is_never_added_again(desk: Desk, home: app.Home) -> None:
-    desk.echo(line("gone", 0.9))
+@pytest.mark.parametrize("importance", [0.9, 0.1])
+def test_what_is_written_again_while_it_lies_in_trash_is_a_memory_again(
+    desk: Desk, home: app.Home, importance: float
+) -> None:
+    desk.echo(line("said again", importance))
     (name,) = ids(desk, home).values()
     upkeep.forget_memories(home, "sky", [name])
-    desk.echo(line("gone", 0.9))
+    desk.echo(line("said again", importance))
+    tier = "long" if importance > 0.5 else "short"
 
-    assert desk.run("promote")["repeats"] == 1
-    assert desk.everything() == []
+    assert (home.find("sky", name).id, home.find("sky", name).tier) == (name, "short")
+    assert desk.run("promote")["repeats"] == 0
+    assert (desk.contents(tier), home.find("sky", name).tier) == (["said again"], tier)
+    upkeep.restore_memories(home, "sky", [name])
+    assert desk.everything() == ["said again"]
+    assert upkeep.trash_listing(home, ["sky"]) == []
 
 
 def test_what_is_not_there_is_named_and_nothing_is_touched(desk: Desk, home: app.Home) -> None:
