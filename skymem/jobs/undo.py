@@ -7,10 +7,11 @@ elsewhere, and so does damage: its bytes are in quarantine.
 
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from skymem.errors import UsageError
 from skymem.jobs.move import run_id
@@ -29,6 +30,9 @@ from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Shelf
 from skymem.stores.trash import Held
 
+LOOKED_AT: Final = 20
+"""All of what was done last may have moved on: so many commands back something is looked for."""
+
 UNDOABLE = ("promote", "rotate", "compress", "merge", "prune", "forget", "correct", "profile")
 
 
@@ -43,6 +47,9 @@ class Recorded:
     added: list[str] = field(default_factory=list)
     """Ids of the memories it made."""
 
+    undone_by: str = ""
+    """The run that took it back, whole."""
+
     before: dict[str, bytes] = field(default_factory=dict)
     """Fingerprints of the lines that moved, as they stood, by id."""
 
@@ -54,7 +61,9 @@ def recorded(ledger: Ledger, run: str, agents: Collection[str]) -> Recorded:
         UsageError: there is none, or it is one that can't be taken back.
     """
     found: Recorded | None = None
+    undone = _Undone()
     for _, entry in ledger.read_from(0):
+        undone.take(entry)
         if entry.get("run") != run:
             continue
         if entry["op"] == "begin" and entry["agent"] in agents:
@@ -66,25 +75,40 @@ def recorded(ledger: Ledger, run: str, agents: Collection[str]) -> Recorded:
         raise UsageError(f"the ledger has no run {run!r:.80} of {whose}; see: skymem audit log")
     if found.job not in UNDOABLE:
         raise UsageError(f"{found.run} is no run of a job: a {found.job} can't be undone")
+    found.undone_by = undone.by.get(run, "")
     return found
 
 
-def last_runs(ledger: Ledger, agents: Collection[str]) -> list[str]:
-    """What was done last and was not undone yet, newest first: one command's runs, or the daemon's.
+class _Undone:
+    """Which runs were taken back; an undo that was killed took back nothing for sure."""
 
-    Raises:
-        UsageError: there is nothing.
-    """
-    batches: dict[str, str] = {}
+    def __init__(self) -> None:
+        self.by: dict[str, str] = {}
+        """By the run, the undo that came to its end."""
+
+        self._begun: dict[str, str] = {}
+
+    def take(self, entry: Mapping[str, Any]) -> None:
+        """Note what an entry of the ledger says of it."""
+        if entry.get("op") == "begin" and "of" in entry:
+            self._begun[entry["run"]] = entry["of"]
+        elif entry.get("op") == "end" and entry["run"] in self._begun:
+            run = self._begun.pop(entry["run"])
+            if not entry.get("recovered"):
+                self.by[run] = entry["run"]
+
+
+def last_runs(ledger: Ledger, agents: Collection[str]) -> Iterator[list[str]]:
+    """What was done and not undone yet, the last first: one command's runs, or one due entry's."""
+    batches: dict[str, list[str]] = {}
+    undone = _Undone()
     for _, entry in ledger.read_from(0):
-        if entry.get("op") == "begin" and entry["agent"] in agents:
-            if entry["job"] in UNDOABLE:
-                batches[entry["run"]] = entry.get("batch", entry["run"])
-            batches.pop(entry.get("of", ""), None)
-    if not batches:
-        raise UsageError("no run has done anything that could be undone, or all of them were")
-    last = batches[next(reversed(batches))]
-    return [run for run in reversed(batches) if batches[run] == last]
+        undone.take(entry)
+        if entry.get("op") == "begin" and entry["agent"] in agents and entry["job"] in UNDOABLE:
+            batches.setdefault(entry.get("batch", entry["run"]), []).append(entry["run"])
+    for runs in reversed(batches.values()):
+        if left := [run for run in reversed(runs) if run not in undone.by]:
+            yield left
 
 
 def _take(found: Recorded, entry: dict[str, Any]) -> None:
@@ -113,18 +137,28 @@ def undo(
         BusyError, DiskError: nothing is lost; do it again.
     """
     started = work.now()
-    names = [run] if run is not None else last_runs(work.ledger(), agents)
+    ledger = work.ledger()
+    undoing = partial(_undo, work, agents=agents, dry_run=dry_run)
+    each: list[dict[str, Any]] = []
     with work.catalog() as catalog:
-        each = [_undo(work, catalog, name, agents, dry_run=dry_run) for name in names]
+        last = islice(last_runs(ledger, agents), LOOKED_AT)
+        for names in [[run]] if run is not None else last:
+            each = [undoing(catalog, name) for name in names]
+            if any(one["acted"] for one in each):
+                break
+    if not each:
+        raise UsageError("no run has done anything that could be undone, or all of them were")
     detail = each[0] if len(each) == 1 else _together(each)
     detail |= {"started": started, "duration_s": round(work.now() - started, 6)}
     return {**detail, "dry_run": True} if dry_run else detail
 
 
 def _undo(
-    work: Workplace, catalog: Catalog, run: str, agents: Collection[str], *, dry_run: bool
+    work: Workplace, catalog: Catalog, run: str, *, agents: Collection[str], dry_run: bool
 ) -> dict[str, Any]:
     record = recorded(work.ledger(), run, agents)
+    if record.undone_by:
+        return _undone_already(record)
     if dry_run:
         shelf = work.shelf(record.agent)
         looking = partial(_Undoing, work, shelf, catalog, record, "")
@@ -136,6 +170,20 @@ def _undo(
     settle(work, shelf, {own})
     detail = undoing.detail()
     return {**detail, "runs": [own]} if detail["acted"] else detail
+
+
+def _undone_already(record: Recorded) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "job": "undo",
+        "of": record.run,
+        "agent": record.agent,
+        "acted": 0,
+        "restored": [],
+        "removed": [],
+        "left": {},
+        "why": f"it was undone already, by {record.undone_by}",
+    }
 
 
 def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_a_reader_does_without_a_catalog_that_another_process_holds(
 
     assert (counted, shown.code) == (202, 0)
     assert (rehearsed.code, rehearsed.json["rag_pending"]) == (0, 202)
-    assert "locked" in "".join(rehearsed.json["degraded"])
+    assert rehearsed.json["degraded"] == []  # it has a copy of its own
 
 
 def _link(path: Path) -> None:

@@ -90,8 +90,28 @@ def test_undoing_twice_does_nothing_more(desk: Desk, home: app.Home) -> None:
     before = tree(desk)
     again = upkeep.undo_run(home, run, ["sky"])
 
-    assert (again["acted"], again["left"]) == (0, {"moved on": 4})
+    assert (again["acted"], "it was undone already, by" in again["why"]) == (0, True)
     assert tree(desk) == before
+    desk.clock = app.now() + desk.rules.restore_grace_seconds + 60
+    desk.run("promote")
+    assert upkeep.undo_run(home, run, ["sky"])["acted"] == 0  # what another run did is another's
+    assert upkeep.undo_run(home, None, ["sky"])["acted"] == 4
+
+
+def test_undo_passes_over_what_has_nothing_left_to_be_taken_back(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(*MIXED)
+    desk.run("promote")
+    name = ids(desk, home)["six"]
+    upkeep.forget_memories(home, "sky", [name])
+    upkeep.restore_memories(home, "sky", [name])
+    desk.echo(MIXED[0])
+    assert desk.run("promote")["repeats"] == 1
+
+    assert upkeep.undo_run(home, None, ["sky"], dry_run=True)["acted"] == 4
+    assert upkeep.undo_run(home, None, ["sky"])["restored"] != []
+    assert upkeep.undo_run(home, None, ["sky"])["acted"] == 0
 
 
 def test_one_undo_after_the_other_goes_back_run_by_run(desk: Desk, home: app.Home) -> None:
