@@ -38,7 +38,7 @@ def recent(
     home = spoken.open()
     (agent,) = home.agents(spoken.bound_agent())
     filters = filters_of(kind=kind, tags=tag or ())
-    since_us = 0 if hours is None else round(now() * 1_000_000 - hours * HOUR_US)
+    since_us = None if hours is None else round(now() * 1_000_000 - hours * HOUR_US)
     _tell(newest(home.workplace(), agent, filters, limit, since_us=since_us), as_json=as_json)
 
 
@@ -84,6 +84,8 @@ def _tell(found: list[dict[str, Any]], *, as_json: bool) -> None:
     for one in found:
         date = render.moment(one["ts"])[:16]
         text = render.harmless(" ".join(one["content"].split()))
+        if one.get("standing", "active") != "active":
+            text = f"({one['standing']}) {text}"
         name = render.harmless(one["id"][: render.ID_LETTERS])
         render.line(f"{date:<16}  {one['tier']:<7}  {name:<{render.ID_LETTERS}}  {text}")
     if not found:

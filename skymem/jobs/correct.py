@@ -6,7 +6,7 @@ The old line stays as it is, readable as history; no reader returns it any more.
 from collections.abc import Iterator
 from typing import Any
 
-from skymem.errors import InvalidMemoryError
+from skymem.errors import InvalidMemoryError, UsageError
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
@@ -18,6 +18,7 @@ from skymem.policy.alike import copy_key, word_key
 from skymem.policy.importance import worth
 from skymem.policy.promote import quarantine
 from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.standings import Standings
 
 SCOPE = ("scope", "user_id", "session", "tenant")
 WHOSE = ("scope", "user_id", "tenant")
@@ -33,11 +34,18 @@ def plan(sight: Sight, name: str, wrong: Memory, text: str) -> Plan:
 
     Raises:
         InvalidMemoryError: it says what was there already, or nothing.
+        UsageError: something has taken the memory's place; it is named.
     """
     if not text.strip():
         raise InvalidMemoryError("a correction has no text; to remove a memory: skymem forget ID")
     if text == wrong.content:
         raise InvalidMemoryError("the correction is what the memory says already")
+    rules = sight.work.rules
+    chains = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds).chains
+    if name in chains:  # two corrections of one memory would both hold
+        raise UsageError(
+            f"{name} was superseded; correct what stands in its place: {chains.head(name)}"
+        )
     found = Plan("correct", sight.agent)
     copies = {name, *_copies(sight, found, wrong)}
     fields = _fields(sight, wrong, text)

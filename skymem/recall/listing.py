@@ -23,7 +23,7 @@ LOOKED_UP_AT_ONCE: Final = 200
 
 
 def recent(
-    place: Place, agent: str, filters: Filters, limit: int, *, since_us: int = 0
+    place: Place, agent: str, filters: Filters, limit: int, *, since_us: int | None = None
 ) -> list[dict[str, Any]]:
     """The newest active memories of every tier that pass the filters, newest first (row R4).
 
@@ -32,7 +32,7 @@ def recent(
         agent: whose memories.
         filters: which may be listed.
         limit: how many, at most.
-        since_us: not older, microseconds since the epoch; a memory without a time is not listed.
+        since_us: not older, microseconds since the epoch; None: all, those without a time last.
 
     Raises:
         AgentNameError, NotAllowedError, DiskError.
@@ -45,7 +45,7 @@ def recent(
 
 
 def _newest(  # noqa: PLR0917  (one question)
-    place: Place, shelf: Shelf, catalog: Catalog, filters: Filters, limit: int, since_us: int
+    place: Place, shelf: Shelf, catalog: Catalog, filters: Filters, limit: int, since_us: int | None
 ) -> list[dict[str, Any]]:
     short = sorted(_short(shelf, catalog, since_us), key=_order)
     every = heapq.merge(short, _stored(shelf, catalog, since_us), key=_order)
@@ -65,7 +65,7 @@ def newest_of_kind(
     """
     short = sorted(_short(shelf, catalog, None), key=_order)
     if kind is None:
-        stored = _stored(shelf, catalog, 0)
+        stored = _stored(shelf, catalog, None)
     else:
         named = Lifecycle(catalog, shelf.paths.name).of_kinds([kind])
         named.sort(key=lambda one: (-(one.time_us or 0), one.id))
@@ -73,6 +73,14 @@ def newest_of_kind(
     every = heapq.merge(short, stored, key=_order)
     found = (one for one in every if one.memory.kind and kind in (None, one.memory.kind))
     return _active(place, shelf, catalog, found)
+
+
+def _standings(place: Place, shelf: Shelf) -> Standings:
+    now_us = round(place.now() * 1_000_000)
+    with place.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
+        return place.ask(
+            catalog, shelf, lambda: Standings.of(shelf, catalog, now_us, place.rules.kinds)
+        )
 
 
 def _active(place: Place, shelf: Shelf, catalog: Catalog, found: Iterator[Kept]) -> Iterator[Kept]:
@@ -96,10 +104,9 @@ def _short(shelf: Shelf, catalog: Catalog, since_us: int | None) -> Iterator[Kep
             yield Kept(entry.id, "short", shelf.paths.short_term.name, entry.memory)
 
 
-def _stored(shelf: Shelf, catalog: Catalog, since_us: int) -> Iterator[Kept]:
+def _stored(shelf: Shelf, catalog: Catalog, since_us: int | None) -> Iterator[Kept]:
     """Long-term and archives, newest first."""
-    newest = Lifecycle(catalog, shelf.paths.name).newest_first(since_us)
-    return _read(shelf, catalog, (name for _, name in newest))
+    return _read(shelf, catalog, Lifecycle(catalog, shelf.paths.name).newest_first(since_us))
 
 
 def _read(shelf: Shelf, catalog: Catalog, newest: Iterator[str]) -> Iterator[Kept]:
@@ -127,13 +134,15 @@ def pattern_of(text: str) -> "re.Pattern[str]":
 def search_archives(
     place: Place, agents: Sequence[str], pattern: "re.Pattern[str]", filters: Filters, limit: int
 ) -> list[dict[str, Any]]:
-    """What archives hold whose text has the pattern, newest first; expired ones too (row P10).
+    """What archives hold whose text has the pattern, newest first (row P10).
 
-    An archive is a record: it is searched as it is.
+    An archive is a record: it is searched as it is. What is expired or superseded says so, under
+    `standing`.
     """
     found: list[tuple[tuple[int, str], dict[str, Any]]] = []
     for agent in agents:
         shelf = place.shelf(agent)
+        standings = _standings(place, shelf)
         for name, path in tier_files(shelf.paths):
             if tier_of(name) != "archive":
                 continue
@@ -142,6 +151,7 @@ def search_archives(
                 if filters.let(memory) and pattern.search(memory.searchable):
                     own = memory.source_id or entry.digest.hex()
                     told = {"agent": agent, "file": name, **listed(own, "archive", memory)}
+                    told["standing"] = standings.of_memory(own, memory)
                     found.append(((-(memory.time_us or 0), own), told))
     found.sort(key=lambda one: one[0])
     return [told for _, told in found[:limit]]

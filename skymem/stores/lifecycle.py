@@ -176,14 +176,16 @@ class Lifecycle:
             found.setdefault(source, []).append(target)
         return found
 
-    def newest_first(self, since_us: int) -> Iterator[tuple[int, str]]:
-        """Time and id of each memory since a time, newest first."""
+    def newest_first(self, since_us: int | None) -> Iterator[str]:
+        """Ids of memories since a time, newest first; None: all, those without a time last."""
+        late, values = ("", ()) if since_us is None else ("AND time_us >= ? ", (since_us,))
         query = (
-            "SELECT time_us, id FROM memories INDEXED BY memories_by_time "
+            "SELECT id FROM memories INDEXED BY memories_by_time "  # noqa: S608  (two constants)
             "CROSS JOIN files USING (file) WHERE memories.agent = ? "
-            "AND tier IN ('long', 'archive') AND time_us >= ? ORDER BY time_us DESC, id"
+            f"AND tier IN ('long', 'archive') {late}ORDER BY time_us DESC, id"
         )
-        yield from self._database.execute(query, (self._agent, since_us))
+        for (name,) in self._database.execute(query, (self._agent, *values)):
+            yield name
 
     def _select(self, index: str, condition: str, *values: Any) -> list[Stored]:
         rows = self._database.execute(_STORED.format(index, condition), (self._agent, *values))

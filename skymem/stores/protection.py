@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from skymem.errors import SkymemError
 from skymem.model.memory import Memory
@@ -20,6 +20,9 @@ class ProtectionDamagedError(SkymemError):
 
     exit_code = 20
     hint = "put a copy of it back, or remove it: then nothing is pinned but by its own line"
+
+
+BY_A_PERSON: Final = ("by_hand", "undone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,12 @@ class Protection:
             self.unpinned.setdefault(name, now)
 
     def restore(self, gates: Mapping[str, str], now: float) -> None:
-        """Exempt memories, by id, from the gate that had removed them."""
-        self.restored |= {name: Restored(now, gate) for name, gate in gates.items()}
+        """Exempt memories, by id, from the gate that had removed them.
+
+        A person's own hand is no rule: what it removed keeps the exemption that it had.
+        """
+        by_rule = {name: gate for name, gate in gates.items() if gate not in BY_A_PERSON}
+        self.restored |= {name: Restored(now, gate) for name, gate in by_rule.items()}
 
     def forget(self, names: Collection[str], ended_before: float) -> None:
         """Drop what concerns memories that are gone, and graces that began before a time."""

@@ -11,6 +11,8 @@ import pytest
 from skymem import app, upkeep
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import runner
+from skymem.recall.listing import recent
+from skymem.recall.request import Filters
 from skymem.stores.files import Files
 from skymem.stores.protection import read_protection, write_protection
 from tests.conftest import Desk, line
@@ -163,8 +165,7 @@ def test_one_of_each_tier_is_restored_to_its_tier_with_its_bytes(
     assert {name: sorted(data.split(b"\n")) for name, data in after.items()} == {
         name: sorted(data.split(b"\n")) for name, data in before.items()
     }
-    gates = {one.gate for one in read_protection(desk.tiers.protected).restored.values()}
-    assert gates == {"by_hand"}
+    assert read_protection(desk.tiers.protected).restored == {}  # no rule had removed them
 
 
 @pytest.mark.parametrize("importance", [0.9, 0.1])
@@ -231,7 +232,7 @@ def test_compact_takes_what_is_past_its_grace_and_nothing_else(
     path = home.paths.agent("sky").protected
     protection = read_protection(path)
     for name in (names["first"], "m-living"):
-        protection.restore({name: "by_hand"}, at)
+        protection.restore({name: "expired"}, at)
     protection.unpinned[names["first"]] = at
     write_protection(path, protection, Files())
     assert home.run_job("compact", dry_run=True, accept_clock=True)[0]["compacted"] == 1
@@ -396,3 +397,27 @@ def test_what_one_command_did_is_undone_together(desk: Desk, home: app.Home) -> 
     assert upkeep.undo_run(home, None, ["ada", "bob"])["agent"] == "ada"
     for agent in ("ada", "bob"):
         assert home.paths.agent(agent).short_term.read_bytes() == before[agent]
+
+
+def test_an_exemption_outlives_a_person_who_forgets_and_restores(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(line("undone", 0.9))
+    desk.run("promote")
+    desk.clock = app.now()
+    upkeep.undo_run(home, None, ["sky"])
+    (name,) = ids(desk, home).values()
+    upkeep.forget_memories(home, "sky", [name])
+    upkeep.restore_memories(home, "sky", [name])
+
+    assert desk.run("promote")["skipped"] == {"restored": 1}
+
+
+def test_a_second_correction_of_what_was_corrected_is_refused(desk: Desk, home: app.Home) -> None:
+    desk.echo(line("Standup is at 9", 0.9, id="nine"))
+    ten = upkeep.correct_memory(home, "sky", "nine", "Standup is at 10")[0]["id"]
+    detail, (outcome,) = upkeep.correct_memory(home, "sky", "nine", "Standup is at 11")
+    assert (outcome.exit_code, ten in detail["error"], detail["id"]) == (2, True, None)
+
+    eleven = upkeep.correct_memory(home, "sky", ten, "Standup is at 11")[0]["id"]
+    assert [one["id"] for one in recent(home.workplace(), "sky", Filters(), 9)] == [eleven]

@@ -115,3 +115,13 @@ def test_another_agents_memory_supersedes_nothing_here(desk: Desk) -> None:
     other.echo(line("report at 9", 0.9, supersedes=["old"]))
 
     assert found(desk) == ["report at 7"]
+
+
+def test_what_has_no_time_is_listed_last_of_the_newest(desk: Desk) -> None:
+    desk.echo(b'{"content": "report, some day", "importance": 0.9}\n', line("report", 0.9))
+    for _ in range(2):
+        listed = [one["content"] for one in recent(desk.work(), "sky", Filters(), 50)]
+        assert listed == ["report", "report, some day"]
+        since = recent(desk.work(), "sky", Filters(), 50, since_us=0)
+        assert [one["content"] for one in since] == ["report"]
+        desk.run("promote")
