@@ -11,12 +11,16 @@ from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.prepare import ready
 from skymem.recall.listing import pattern_of
+from skymem.stores.catalog import EVIDENCE
+from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Kept
+from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.jobs.detail import Outcome
+    from skymem.jobs.workplace import Workplace
 
 
 def forget_memories(
@@ -29,6 +33,8 @@ def forget_memories(
 ) -> "tuple[dict[str, Any], list[Outcome]]":
     """Move memories to trash, by ids or by a pattern over their text.
 
+    What was made of them keeps their words: the detail names it under `quoted_by`.
+
     Raises:
         UnknownMemoryError: one is not there, or in trash already; nothing was forgotten.
         UsageError: the pattern is no regular expression.
@@ -38,8 +44,25 @@ def forget_memories(
     work, table = home.workplace(dry_run=dry_run), {"forget": forget(wanted)}
     detail, outcomes = runner.run(work, "forget", [agent], dry_run=dry_run, table=table)
     if not dry_run:
+        detail["quoted_by"] = _quoting(work, agent, [run for one in outcomes for run in one.runs])
         home.record("forget", detail)
     return detail, outcomes
+
+
+def _quoting(work: "Workplace", agent: str, runs: Collection[str]) -> list[str]:
+    """Ids of active memories made of what these runs removed: their words stand there still."""
+    shelf = work.shelf(agent)
+    gone = {held.id for run in runs for held in shelf.trash.read(shelf.trash.file_of(run))}
+
+    def ask() -> list[str]:
+        life = Lifecycle(catalog, agent, work.rules.kinds)
+        made = {one.source for one in life.references(EVIDENCE) if one.target in gone} - gone
+        standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), work.rules.kinds)
+        kept = shelf.read(catalog.find(agent, sorted(made)))
+        return sorted(one.id for one in kept if standings.let(one.id, one.memory))
+
+    with work.catalog() as catalog:
+        return work.ask(catalog, shelf, ask) if gone else []
 
 
 def restore_memories(

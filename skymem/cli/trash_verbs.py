@@ -38,7 +38,13 @@ def forget(
     agent = spoken.bound_agent()
     stop_flag.listen()
     detail, outcomes = forget_memories(spoken.open(), agent, ids or [], match, dry_run=dry_run)
-    _told(detail, f"{detail['forgotten']} forgotten", as_json=as_json)
+    told = f"{detail['forgotten']} forgotten"
+    if quoted_by := detail.get("quoted_by"):
+        told += (
+            f"; its words still stand in {', '.join(quoted_by)}: compress takes them out of "
+            "profiles and projects, forget takes the others away"
+        )
+    _told(detail, told, as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
 
 

@@ -421,3 +421,23 @@ def test_a_second_correction_of_what_was_corrected_is_refused(desk: Desk, home: 
 
     eleven = upkeep.correct_memory(home, "sky", ten, "Standup is at 11")[0]["id"]
     assert [one["id"] for one in recent(home.workplace(), "sky", Filters(), 9)] == [eleven]
+
+
+def test_forget_names_what_still_quotes_it_and_compress_takes_it_out(
+    desk: Desk, home: app.Home
+) -> None:
+    old = app.now() - 3 * 86_400
+    desk.echo(
+        line("Ann's phone is 555-1234", 0.5, ts=old, kind="fact", id="phone"),
+        line("Ann lives in Rome", 0.5, ts=old, kind="fact", id="rome"),
+    )
+    home.run_job("compress")
+    (profile,) = (str(memory.source_id) for memory in desk.memories("long"))
+    detail, _ = upkeep.forget_memories(home, "sky", ["phone"])
+    assert (detail["forgotten"], detail["quoted_by"]) == (1, [profile])
+
+    home.run_job("compress")
+    texts = [one["content"] for one in recent(home.workplace(), "sky", Filters(), 9)]
+    assert [text for text in texts if "phone" in text] == []
+    assert upkeep.forget_memories(home, "sky", ["rome"])[0]["quoted_by"] != [profile]
+    assert upkeep.forget_memories(home, "sky", [profile])[0]["quoted_by"] == []
