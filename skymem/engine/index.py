@@ -222,13 +222,13 @@ class HomeIndex(Comparing):
     def missing(
         self, agent: str, collection: str, items: Sequence[tuple[str, str]]
     ) -> dict[str, Any]:
-        """Tell which memories (id, digest) are not indexed there as they are now."""
-        code = collection_code(collection)
+        """Tell which memories (id, digest) are not indexed there so, and how many are at all."""
 
         def ask(found: Agent) -> dict[str, Any]:
-            known = found.store.register.known(code, [memory_id for memory_id, _ in items])
+            register = found.store.register
+            known = register.known(collection_code(collection), [one for one, _ in items])
             left = [one for one, digest in items if known.get(one) != digest]
-            return {"missing": left, "epoch": found.store.register.epoch}
+            return {"missing": left, "epoch": register.epoch, "held": [*register.counts()]}
 
         return self._with(agent, ask)
 

@@ -21,7 +21,7 @@ class Index(Protocol):
     def missing(
         self, agent: str, collection: str, items: Sequence[tuple[str, str]]
     ) -> dict[str, Any]:
-        """Which of these (id, digest) are not there."""
+        """Which of these (id, digest) are not there, and how many memories each collection has."""
 
     def ids(self, agent: str, collection: str, after: str, limit: int) -> dict[str, Any]:
         """Ids in order, for comparing."""

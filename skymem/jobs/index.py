@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.engine.items import Item
 from skymem.errors import DiskError, SkymemError
+from skymem.jobs.stale import take_out_stale
 from skymem.jobs.workplace import Workplace
 from skymem.model.identity import digest
 from skymem.model.memory import Memory
@@ -66,6 +67,9 @@ class Indexed:
     """Whether the catalog knows of anything the index lacks."""
 
     indexed: int | None = None
+    taken_out: int = 0
+    """Memories that stood on no line any more."""
+
     job: str = "index"
     error: str = ""
     exit_code: int = 0
@@ -82,6 +86,7 @@ class Indexed:
             "chunks": self.chunks,
             "pending": self.pending,
             "indexed": self.indexed,
+            "taken_out": self.taken_out,
         }
         if self.error:
             detail["error"] = self.error
@@ -119,6 +124,7 @@ class Indexing:
         self._deadline = deadline
         self._begun = time.monotonic()
         self._handed = 0
+        self._short: set[str] = set()
         self.result = Indexed(agent)
 
     def run(self) -> Indexed:
@@ -141,6 +147,7 @@ class Indexing:
                 if self._work.rules.engine.recent:
                     self._hand_over_tier("archive")
                     self._hand_over_short()
+                self._take_out_stale()
             except _OtherwiseNowError:  # ask again about what the cursors are not beyond
                 continue
             except _TimeUpError:
@@ -170,12 +177,36 @@ class Indexing:
                 self._engine.drop(self._agent, [place.id for place in piece.places])
             self._pass(piece, piece.reaches)
 
+    def _take_out_stale(self) -> None:
+        """What stands on no line any more; looked for where the index has more than the lines."""
+        held = self._engine.missing(self._agent, "memory", [])["held"]
+        counts = self._catalog.counts(self._agent)
+        long, archived = (
+            sum(one.memories for one in counts if one.tier == tier) for tier in ("long", "archive")
+        )
+        grown = ["memory"] if held[0] > long else []
+        if self._work.rules.engine.recent and held[1] > archived + len(self._short):
+            grown.append("recent")
+        taken = 0
+        for collection in grown:
+            self._work.check_stop()
+            what = (self._work, self._catalog, self._engine, self._shelf)
+            taken += take_out_stale(*what, collection, self._ids_of_short)
+        if taken:  # one may have been brought back, and passed by another run, before it was out
+            self.result.taken_out += taken
+            self._cursors.begin_again()
+            raise _OtherwiseNowError
+
+    def _ids_of_short(self) -> set[str]:
+        return {entry.id for entry in named_short(self._shelf, self._catalog)}
+
     def _pass(self, piece: Piece, reaches: int) -> None:
         if not self._cursors.passed(piece, reaches):
             raise _OtherwiseNowError
 
     def _hand_over_short(self) -> None:
         """Short-term has no cursor: its lines leave from anywhere."""
+        self._short.clear()
         self._work.ask(self._catalog, self._shelf, lambda: None)
         digests = bytearray()
         for batch in _in_lots(named_short(self._shelf, self._catalog)):
@@ -185,6 +216,7 @@ class Indexing:
 
     def _hand_over_entries(self, batch: list[Entry]) -> None:
         here = {entry.id: entry for entry in batch if not entry.elsewhere}
+        self._short |= here.keys()
         known = [(name, entry.digest.hex()) for name, entry in here.items()]
         lacking = self._lacking("recent", known)
         self.result.eligible += len(lacking)
@@ -303,8 +335,11 @@ def is_owed(work: Workplace, catalog: Catalog, agent: str) -> bool:
     if not work.rules.engine.recent:
         return False
     known = catalog.known(agent)
-    short_owed = known is not None and known[0] and not cursors.short_known(hash_of(known[0]))
-    return bool(short_owed or cursors.owed("archive"))
+    short = None if known is None else known[0]
+    # Where short-term is empty there need be no index; but one that is may hold what is gone.
+    if short or (short is not None and cursors.epoch):
+        return not cursors.short_known(hash_of(short)) or bool(cursors.owed("archive"))
+    return bool(cursors.owed("archive"))
 
 
 def index_agents(

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import DiskError, EngineUnavailableError, SkymemError
@@ -18,6 +19,7 @@ from skymem.jobs.index import (
     is_owed,
     named_short,
 )
+from skymem.jobs.stale import ids_of_index
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
@@ -32,7 +34,6 @@ LOOK_SECONDS: Final = 0.2
 STILL_SECONDS: Final = 15.0
 """An index that has not moved for so long waits for something: room, or a pause after damage."""
 
-IDS_AT_ONCE: Final = 5000
 SAMPLE: Final = 50
 """Memories that are asked to find themselves, of each agent."""
 
@@ -127,6 +128,7 @@ class _Report:
             "embedded": sum(result.embedded for result in each),
             "chunks": sum(result.chunks for result in each),
             "pending": sum(result.pending for result in each),
+            "taken_out": sum(result.taken_out for result in each),
             "indexed": sum(known) if known else None,
             "model": self.engine.get("model"),
             "dimension": self.engine.get("dimension"),
@@ -235,7 +237,7 @@ def _compared(
         for collection in ("memory", "recent"):
             tiers = [tier for tier, name in COLLECTIONS.items() if name == collection]
             lines = _ids_of_lines(work, catalog, result.agent, tiers)
-            index = set(_ids_of_index(engine, result.agent, collection))
+            index = set(chain.from_iterable(ids_of_index(engine, result.agent, collection)))
             missing, stale = sorted(lines - index), sorted(index - lines)
             extra[collection] = {
                 "lines": len(lines),
@@ -249,16 +251,6 @@ def _compared(
         result.error, result.exit_code = str(error), error.exit_code
         return {}
     return {"compared": extra, "stats": stats}
-
-
-def _ids_of_index(engine: "Engine", agent: str, collection: str) -> Iterator[str]:
-    after = ""
-    while True:
-        found = engine.ids(agent, collection, after, IDS_AT_ONCE)["ids"]
-        yield from found
-        if len(found) < IDS_AT_ONCE:
-            return
-        after = found[-1]
 
 
 def _ids_of_lines(work: Workplace, catalog: Catalog, agent: str, tiers: Sequence[str]) -> set[str]:

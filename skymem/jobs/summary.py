@@ -25,6 +25,7 @@ _WHERE_ANY: Final = (
     ("repeats", "{repeats} repeated"),
     ("quarantined", "{quarantined} quarantined"),
     ("unasked", "the summarizer {asks} about {unasked}"),
+    ("taken_out", "{taken_out:,} without a line taken out"),
 )
 
 

@@ -167,7 +167,7 @@ class Catalog:
         with self._writing():
             if not all(still_there(on_disk.get(name), row) for name, row in rows.items()):
                 # Files can share ids, and an id is kept once: all of them are read again.
-                for table in ("memories", "repeats", "links", "files"):
+                for table in ("memories", "repeats", "links", "files", "short_indexed"):
                     self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
                 rows = {}
             for name, path in on_disk.items():

@@ -126,6 +126,12 @@ class IndexCursors:
         now = self._places(piece.file, piece.begins, len(wanted) + 1)
         return [place for place in now if place.end <= reaches] == wanted
 
+    def begin_again(self) -> None:
+        """Forget how far the index has come: everything is asked about again."""
+        self._catalog.database.execute(
+            "UPDATE files SET epoch = '', indexed_to = 0 WHERE agent = ?", (self._agent,)
+        )
+
     def ids(self, tier: str) -> Iterator[str]:
         """Yield the ids of all the memories of a tier."""
         query = (
