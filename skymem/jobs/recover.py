@@ -26,10 +26,7 @@ from skymem.stores.tiers import tier_files
 
 
 def recover(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
-    """Bring one agent's files to a state a job can start from; returns the runs it finished.
-
-    What it cuts off is added to what the drains set aside.
-    """
+    """Bring one agent's files to a state a job can start from; returns the runs it finished."""
     _secure_names(work, shelf)
     for directory in (shelf.paths.directory, shelf.paths.quarantine, shelf.paths.trash):
         shelf.files.remove_left(directory)
@@ -162,8 +159,7 @@ def _cut_back(work: Workplace, shelf: Shelf, run: str, fd: int, start: int) -> N
     whole = _whole_until(fd, start, stop, limit)
     if whole < size:
         rest = Damage(whole, size, "a promotion cut short")
-        shelf.quarantine.keep(fd, path.name, [rest], f"cut_{run}_{whole}", work.now())
-        shelf.drains.set_aside.append((path.name, rest))
+        shelf.quarantine.take(fd, path.name, rest, f"cut_{run}_{whole}", work.now())
         shelf.files.truncate(fd, whole)
 
 

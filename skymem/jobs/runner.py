@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from skymem.errors import SkymemError, StalePlanError
 from skymem.jobs import index
-from skymem.jobs.canary import WATCHED, CanaryLostError
+from skymem.jobs.canary import WATCHED, Canaries, CanaryLostError
 from skymem.jobs.clock import check_clock
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
 from skymem.jobs.move import Carrying
@@ -36,7 +36,6 @@ from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import rag_pending
 from skymem.stores.files import disk_errors
-from skymem.stores.ledger import in_batches
 from skymem.stores.rewrite import TierChangedError
 from skymem.stores.shelf import Shelf
 from skymem.stores.swap import ShortTermChangedError
@@ -147,13 +146,13 @@ def _perform(
     doing = partial(_under_lock, work, catalog, agent, outcomes, table=table, plans=plans)
     try:
         shelf = doing()
-    except _UnwatchedError:  # nothing is done yet, and the lock is free while recall is asked
-        assert work.canaries is not None  # noqa: S101  (they are what was missed)
-        work.canaries.before(agent)
+    except _UnwatchedError as error:  # nothing is done yet, and the lock is free meanwhile
+        outcomes[0].quarantined += len(error.shelf.quarantine.taken)
+        error.canaries.before(agent)
         shelf = doing()
     _heed_canaries(work, agent, outcomes)
     outcomes[0].late = settle(work, shelf, {run for one in outcomes for run in one.runs})
-    _tell_set_aside(work, shelf, outcomes[0])
+    outcomes[0].quarantined += len(shelf.quarantine.taken)
 
 
 def _under_lock(
@@ -179,6 +178,10 @@ def _under_lock(
 class _UnwatchedError(Exception):
     """A job is about to act, and nobody has looked yet which memories are recalled."""
 
+    def __init__(self, canaries: Canaries, shelf: Shelf) -> None:
+        super().__init__(shelf.paths.name)
+        self.canaries, self.shelf = canaries, shelf
+
 
 def _heed_canaries(work: Workplace, agent: str, outcomes: Sequence[Outcome]) -> None:
     """Undo what made a memory unfindable that was found before (row X4).
@@ -196,16 +199,6 @@ def _heed_canaries(work: Workplace, agent: str, outcomes: Sequence[Outcome]) -> 
     for run in reversed([run for outcome in outcomes for run in outcome.runs]):
         undo(work, run, [agent])
     raise CanaryLostError(len(lost), ", ".join(lost[:5]))
-
-
-def _tell_set_aside(work: Workplace, shelf: Shelf, outcome: Outcome) -> None:
-    """Count and record what recovery and drains put into quarantine."""
-    found = [
-        [file, damage.start, damage.end, damage.reason] for file, damage in shelf.drains.set_aside
-    ]
-    outcome.quarantined += len(found)
-    batches = in_batches("pieces", found, op="quarantine", agent=shelf.paths.name)
-    work.ledger().append(batches, work.now())
 
 
 def _until_done(  # noqa: PLR0917  (one agent's files, and what is to be done with them)
@@ -252,8 +245,9 @@ def _once(  # noqa: PLR0917  (as above)
         plan.inputs = reading.inputs(surroundings(work, shelf))
         if saved is not None and not same_decisions(saved, plan):
             raise StalePlanError(difference(saved, plan))
-        if name in WATCHED and _acts(plan) and not _is_watched(work, shelf.paths.name):
-            raise _UnwatchedError
+        canaries = work.canaries if name in WATCHED and _acts(plan) else None
+        if canaries is not None and not canaries.noted(shelf.paths.name):
+            raise _UnwatchedError(canaries, shelf)
         return plan, job.apply(Carrying(plan, work, shelf, catalog, reading=reading))
     finally:
         reading.close()
@@ -261,7 +255,3 @@ def _once(  # noqa: PLR0917  (as above)
 
 def _acts(plan: Plan) -> bool:
     return bool(plan.decisions or plan.additions)
-
-
-def _is_watched(work: Workplace, agent: str) -> bool:
-    return work.canaries is None or work.canaries.noted(agent)

@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from skymem.errors import (
@@ -13,6 +14,7 @@ from skymem.errors import (
     InterruptedRunError,
     NotAllowedError,
 )
+from skymem.model.plan import Damage
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import check_agent_name
 from skymem.policy.clock import Seen
@@ -108,7 +110,15 @@ class Workplace:
             raise NotAllowedError(
                 f"{paths.directory} is a symbolic link; put a real directory there, or a bind mount"
             )
-        return Shelf(paths, self.files, self.rules, self.stop)
+        return Shelf(
+            paths, self.files, self.rules, self.stop, tell=partial(self._tell_set_aside, agent)
+        )
+
+    def _tell_set_aside(self, agent: str, source: str, damage: Damage) -> None:
+        """Record what recovery and drains put into quarantine, whoever had it done (row M8)."""
+        piece = [source, damage.start, damage.end, damage.reason]
+        entry = {"op": "quarantine", "agent": agent, "pieces": [piece]}
+        self.ledger().append([entry], self.now())
 
     def ledger(self) -> Ledger:
         """The home's ledger."""

@@ -68,6 +68,7 @@ class Drains:
         self,
         agent: AgentPaths,
         files: Files,
+        quarantine: Quarantine,
         torn_after_seconds: float,
         *,
         line_bytes_max: int = LINE_BYTES_MAX,
@@ -78,12 +79,9 @@ class Drains:
         self._torn_after_seconds = torn_after_seconds
         self._line_bytes_max = line_bytes_max
         self._stop = stop
-        self._quarantine = Quarantine(agent.quarantine, files)
+        self.quarantine = quarantine
         self._exhausted: dict[str, tuple[int, int]] = {}
         """Size and time of each drain when no whole line was left in it to take over."""
-
-        self.set_aside: list[tuple[str, Damage]] = []
-        """What went to quarantine from drains and by recovery, with the file it was in."""
 
     def names(self) -> list[Path]:
         """The drains there are, oldest first."""
@@ -190,9 +188,8 @@ class Drains:
         """Quarantine a piece of a drain under a name of its own, then count it as taken over."""
         source = f"drains/{drain.name}"
         name = f"{kind}_{drain.stem}_{damage.start}"
-        self._quarantine.keep(fd, source, [damage], name, now)
+        self.quarantine.take(fd, source, damage, name, now)
         self._write(drain, replace(self._read(drain), offset=damage.end))
-        self.set_aside.append((source, damage))
 
     def _deliver(self, drain: Path, fd: int, block: bytes, end: int) -> None:
         # Its writer may not have synced it: a drain that loses what short-term keeps would seem

@@ -7,7 +7,7 @@ source file, line, offset, length, reason, time, and where in the raw file it li
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,13 +16,33 @@ from skymem.stores.files import Files, disk_errors
 
 COPY_BYTES: Final = 1024 * 1024
 
+Tell = Callable[[str, Damage], None]
+"""Is told of a piece, with the file it was in."""
+
+
+def untold(_source: str, _damage: Damage) -> None:
+    """Nobody keeps a record."""
+
 
 class Quarantine:
     """The `quarantine/` directory of an agent."""
 
-    def __init__(self, directory: Path, files: Files) -> None:
+    def __init__(self, directory: Path, files: Files, tell: Tell = untold) -> None:
+        """Open it; `tell` records what is set aside by no decision of a job."""
         self.directory = directory
         self._files = files
+        self._tell = tell
+        self.taken: list[tuple[str, Damage]] = []
+        """What `take` set aside, with the file it was in."""
+
+    def take(self, fd: int, source: str, damage: Damage, name: str, now: float) -> None:
+        """Set one piece aside that the caller takes out of its place next, and record it.
+
+        A kill before that has it set aside again, under the same name, and recorded twice.
+        """
+        self.keep(fd, source, [damage], name, now)
+        self._tell(source, damage)
+        self.taken.append((source, damage))
 
     def keep(self, fd: int, source: str, damages: Sequence[Damage], run: str, now: float) -> None:
         """Copy the damaged bytes of the open file `fd`; the same run again replaces its files."""

@@ -34,7 +34,7 @@ from skymem.stores.lines import (
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.naming import Naming
 from skymem.stores.protection import Protection
-from skymem.stores.quarantine import Quarantine
+from skymem.stores.quarantine import Quarantine, Tell, untold
 from skymem.stores.swap import Swap
 from skymem.stores.tiers import tier_files, tier_of
 from skymem.stores.trash import Trash, opened
@@ -61,20 +61,24 @@ class Shelf:
         files: Files,
         rules: RetentionRules,
         stop: Callable[[], str] = never_stopped,
+        *,
+        tell: Tell = untold,
     ) -> None:
+        """Open them; `tell` records what recovery and drains put into quarantine."""
         self.paths = agent
         self.files = files
         self.rules = rules
         self.stop = stop
+        self.quarantine = Quarantine(agent.quarantine, files, tell)
         self.drains = Drains(
             agent,
             files,
+            self.quarantine,
             rules.torn_after_seconds,
             line_bytes_max=rules.line_bytes_max,
             stop=stop,
         )
         self.swap = Swap(agent, files, self.drains, stop)
-        self.quarantine = Quarantine(agent.quarantine, files)
         self.trash = Trash(agent, files)
 
     def append(self, lines: Iterable[bytes]) -> None:

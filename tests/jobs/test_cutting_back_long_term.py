@@ -58,7 +58,7 @@ def test_a_memory_after_damage_stays_and_only_the_damage_at_the_end_is_cut(kille
         recover(killed.work(), shelf, catalog)
     assert killed.tiers.long_term.read_bytes() == whole + middle + line("by hand", 0.9)
     assert killed.quarantined_from() == [("long_term.jsonl", end)]
-    ((source, damage),) = shelf.drains.set_aside
+    ((source, damage),) = shelf.quarantine.taken
     assert (source, damage.start) == (
         "long_term.jsonl",
         len(whole + middle) + len(line("by hand", 0.9)),

@@ -5,6 +5,7 @@ import os
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from skymem.stores import drains
 from skymem.stores.drains import Drained, Drains
 from skymem.stores.files import Files
 from skymem.stores.lock import held
+from skymem.stores.quarantine import Quarantine
 from tests.conftest import Desk, line
 
 LIMIT = 300
@@ -58,8 +60,10 @@ def run_of(drain: Path) -> str:
     return drain.stem.removeprefix("short_term_")
 
 
-def drains_of(desk: Desk) -> Drains:
-    return Drains(desk.tiers, desk.files, 300.0, line_bytes_max=LIMIT)
+def drains_of(desk: Desk, files: Files | None = None, **more: Any) -> Drains:
+    files = files or desk.files
+    quarantine = Quarantine(desk.tiers.quarantine, files)
+    return Drains(desk.tiers, files, quarantine, 300.0, line_bytes_max=LIMIT, **more)
 
 
 @pytest.mark.usefixtures("small_reads")
@@ -72,7 +76,7 @@ def test_a_line_over_the_limit_goes_to_quarantine_and_the_next_is_taken_over(
     assert own.look(drain, (), desk.clock) is Drained.CLEAN
     assert desk.contents("short") == ["b", "before", "after"]
     assert desk.quarantined_from() == [(f"drains/{drain.name}", huge)]
-    ((source, damage),) = own.set_aside
+    ((source, damage),) = own.quarantine.taken
     assert (source, damage.end - damage.start) == (f"drains/{drain.name}", len(huge))
     assert damage.reason == f"longer than {LIMIT} bytes"
 
@@ -88,11 +92,11 @@ def test_a_rest_over_the_limit_waits_and_is_then_quarantined_unparsed(
     own = drains_of(desk)
     own.look(drain, (), desk.clock + 1)
     assert desk.quarantined() == []
-    assert own.set_aside == []
+    assert own.quarantine.taken == []
     assert drain.exists()
     own.look(drain, (), desk.clock + 301)
     assert desk.quarantined() == [rest]
-    assert len(own.set_aside) == 1
+    assert len(own.quarantine.taken) == 1
     assert not drain.exists()
 
 
@@ -121,7 +125,7 @@ def test_a_block_that_arrived_is_found_in_windows_wherever_it_lies(
     desk: Desk, drain: Path, monkeypatch: pytest.MonkeyPatch, small_reads: list[int], more: int
 ) -> None:
     late(drain, line("late", 0.1))
-    own = Drains(desk.tiers, Dying(), 300.0, line_bytes_max=LIMIT)
+    own = drains_of(desk, Dying())
     real = Dying.append
 
     def append(self: Dying, path: Path, data: bytes, *, shared: bool = False) -> int:
@@ -149,12 +153,15 @@ def test_two_torn_rests_of_one_drain_are_both_kept(desk: Desk, drain: Path) -> N
         os.utime(drain, (desk.clock, desk.clock))
         own.look(drain, {run_of(drain)}, desk.clock + 301)
     assert sorted(desk.quarantined()) == sorted([first, second])
-    assert [damage.end - damage.start for _, damage in own.set_aside] == [len(first), len(second)]
+    assert [damage.end - damage.start for _, damage in own.quarantine.taken] == [
+        len(first),
+        len(second),
+    ]
 
 
 def test_a_signal_ends_the_wait_for_the_append_lock(desk: Desk, drain: Path) -> None:
     late(drain, line("late", 0.1))
-    own = Drains(desk.tiers, desk.files, 300.0, stop=lambda: "SIGTERM")
+    own = drains_of(desk, stop=lambda: "SIGTERM")
     with (
         held(desk.tiers.append_lock, "another", deadline_seconds=1.0),
         pytest.raises(InterruptedRunError),
