@@ -1,7 +1,7 @@
 """Verbs that prove: audit verify, audit log, fsck."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +10,7 @@ from skymem.cli import render
 from skymem.cli.options import Json, globals_of, stop_flag
 
 if TYPE_CHECKING:
-    from skymem.jobs.fsck import Findings
+    from skymem.jobs.findings import Findings
 
 audit_app = typer.Typer(no_args_is_help=True, help="The record of everything that was done.")
 
@@ -29,6 +29,7 @@ def audit_verify(context: typer.Context, as_json: Json = False) -> None:
     """
     from skymem.cli.progress import progress_of
     from skymem.errors import DamageFoundError
+    from skymem.jobs.findings import REMEDIES
 
     home = globals_of(context).open()
     with progress_of(home):
@@ -41,8 +42,11 @@ def audit_verify(context: typer.Context, as_json: Json = False) -> None:
     else:
         for problem in problems:
             render.line(render.harmless(problem))
-        if not problems:
-            render.line(f"{entries:,} entries, each chained to the one before")
+        render.line(
+            f"what to do: {REMEDIES['ledger']}"
+            if problems
+            else f"{entries:,} entries, each chained to the one before"
+        )
     if problems:
         raise DamageFoundError(len(problems))
 
@@ -84,7 +88,7 @@ def audit_log(
         render.document({"entries": found})
         return
     for entry in found:
-        render.line(render.harmless(_spoken(entry)))
+        render.line(render.harmless(entry_line(entry)))
 
 
 def fsck(context: typer.Context, as_json: Json = False) -> None:
@@ -111,24 +115,34 @@ def fsck(context: typer.Context, as_json: Json = False) -> None:
 
 
 def _tell(findings: "Findings") -> None:
+    from skymem.jobs.findings import REMEDIES
+
     rows = [
         [agent, *(f"{states[column]:,}" for column in COLUMNS)]
         for agent, states in findings.memories.items()
     ]
     render.table(["agent", *(column.replace("_", " ") for column in COLUMNS)], rows)
     for word, found in (("problem", findings.problems), ("note", findings.notes)):
-        for one in found[:NAMED_FOR_A_PERSON]:
-            whose = f" {one['agent']}:" if one["agent"] else ""
-            render.line(render.harmless(f"{word}: {one['what']}:{whose} {one['message']}"))
-        if len(found) > NAMED_FOR_A_PERSON:
-            render.line(f"{word}: {len(found) - NAMED_FOR_A_PERSON:,} more; see them with --json")
+        for what in dict.fromkeys(one["what"] for one in found):
+            _name(f"{word}: {what}:", [one for one in found if one["what"] == what])
+            if what in REMEDIES:
+                render.line(f"    what to do: {REMEDIES[what]}")
     if findings.valid:
         came = sum(states["came_in"] for states in findings.memories.values())
         render.line(f"each of {came:,} memories that came in is in exactly one state")
 
 
-def _spoken(entry: Mapping[str, Any]) -> str:
-    """One entry for a person."""
+def _name(heading: str, found: Sequence[Mapping[str, Any]]) -> None:
+    """Name what was found of one sort, a line each."""
+    for one in found[:NAMED_FOR_A_PERSON]:
+        whose = f" {one['agent']}:" if one["agent"] else ""
+        render.line(render.harmless(f"{heading}{whose} {one['message']}"))
+    if len(found) > NAMED_FOR_A_PERSON:
+        render.line(f"{heading} {len(found) - NAMED_FOR_A_PERSON:,} more; see them with --json")
+
+
+def entry_line(entry: Mapping[str, Any]) -> str:
+    """An entry of the record, for a person."""
     words = [
         render.moment(entry.get("ts")),
         str(entry.get("agent", "")),

@@ -1,100 +1,35 @@
 """The sum of memories: what the ledger says came in, beside what the files hold (row X6).
 
-Both are put into a database that is no bigger in memory for a million memories than for a thousand,
-and that lies on disk without a name; it has ids and hashes, never text.
+Both are put down as they come, and sorted by id once, when an agent is summed up: a database that
+lies on disk without a name does that for a million memories as for a thousand. It has ids and
+hashes, never text.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-CACHE_KIB: Final = 64 * 1024
-GONE: Final = ("compacted", "edited outside", "erased")
-"""States in which no file has a memory any more, and none should."""
+from skymem.jobs.fate import TIERS, Fate, Place, Record, Told
+from skymem.stores.catalog import tier_of
 
-STATES: Final = ("short", "long", "archive", "trash", *GONE, "lost", "doubled")
-"""Everything that can have become of a memory; the last two must not."""
+CACHE_KIB: Final = 16 * 1024
+"""What the database holds in memory, twice: for what it writes, and for what it sorts."""
 
-_TABLES: Final = """
-CREATE TABLE told (
-    agent TEXT, id TEXT, what TEXT, run TEXT, print BLOB, made INTEGER,
-    PRIMARY KEY (agent, id)) WITHOUT ROWID;
-CREATE TABLE stands (
-    id TEXT, place TEXT, file TEXT, start INTEGER, end INTEGER, print BLOB, digest BLOB);
-CREATE INDEX stands_by_id ON stands (id);
-CREATE TABLE cataloged (id TEXT, file TEXT, start INTEGER, end INTEGER);
-"""
-
-_TELL: Final = """
-INSERT INTO told VALUES (?, ?, ?, ?, NULL, ?) ON CONFLICT (agent, id)
-DO UPDATE SET what = excluded.what, run = excluded.run, made = made OR excluded.made
-"""
-
-# A line of short-term whose memory another tier has is a repeat, and the next job drops it.
-_EACH: Final = """
-SELECT id, SUM(place <> 'short') AS elsewhere,
-    CASE SUM(place <> 'short') WHEN 0 THEN 'short' WHEN 1 THEN MAX(NULLIF(place, 'short'))
-    ELSE 'doubled' END AS state
-FROM stands GROUP BY id
-"""
-
-_LOST: Final = """
-FROM told WHERE agent = ? AND what NOT IN ('compacted', 'edited outside', 'erased', 'never made')
-AND id NOT IN (SELECT id FROM stands)
-"""
-
-# What a run that was cut short had announced, and may not have come to write: the files say.
-_NEVER_MADE: Final = """
-UPDATE told SET what = 'never made' WHERE agent = ? AND run = ? AND made AND what = 'long'
-"""
-
+_CAME: Final = MappingProxyType(
+    {"adopt": "came", "remember": "came", "edited outside": "edited outside", "erase": "erased"}
+)
 _BROUGHT: Final = MappingProxyType(
-    {
-        "promote": "long",
-        "archive": "archive",
-        "trash": "trash",
-        "restore": "back",
-        "undo": "back",
-        "compact": "compacted",
-    }
+    {"promote": "long", "archive": "archive", "trash": "trash", "compact": "compacted"}
 )
 """What a decision makes of a memory; one about a repeat or about damage makes nothing of it."""
 
-_CAME: Final = MappingProxyType(
-    {
-        "adopt": "short",
-        "remember": "short",
-        "edited outside": "edited outside",
-        "erase": "erased",
-    }
+_STANDS: Final = "CREATE TABLE stands (id, place, file, start, end, print, digest)"
+_OF_TIERS: Final = (
+    "SELECT id, file, start, end FROM stands WHERE place <> 'short' ORDER BY id, file, start"
 )
-
-
-class Place(NamedTuple):
-    """One line of an agent's files."""
-
-    id: str
-    place: str
-    """The tier."""
-
-    file: str
-    start: int
-    end: int
-    print: bytes
-    """Fingerprint of its bytes under the home's key."""
-
-    digest: bytes
-
-
-class Lost(NamedTuple):
-    """A memory that no file has."""
-
-    id: str
-    what: str
-    """Where the ledger says it is."""
-
-    run: str
 
 
 class Account:
@@ -104,8 +39,13 @@ class Account:
         self._database = sqlite3.connect("", isolation_level=None)
         self._database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.executescript(_TABLES)
+        self._database.execute(_STANDS)
+        self._database.execute("BEGIN")  # and no end: nothing is to stay
+        self._tables: dict[str, str] = {}
+        """By agent, what is told of its memories."""
+
+        self._recovered: set[str] = set()
+        """The runs that were cut short."""
 
     def close(self) -> None:
         """Let it go; nothing stays on disk."""
@@ -114,130 +54,101 @@ class Account:
     # -- what the ledger tells ------------------------------------------------------------------
 
     def tell(self, entry: Mapping[str, Any]) -> None:
-        """Take in an entry of the ledger."""
-        agent, run = str(entry.get("agent", "")), str(entry.get("run", ""))
-        op = str(entry.get("op", ""))
-        if op in _CAME:
-            rows = ((agent, name, _CAME[op], run, 0) for name in entry["ids"])
-            self._database.executemany(_TELL, rows)
-        elif op == "decide":
-            rows = (
-                (agent, one[1], _BROUGHT[one[0]], run, 0)
-                for one in entry["decided"]
-                if one[0] in _BROUGHT
-            )
-            self._database.executemany(_TELL, rows)
-        elif op == "add":
-            rows = ((agent, one[1], "long", run, 1) for one in entry["added"])
-            self._database.executemany(_TELL, rows)
-        elif op == "moved":
-            prints = ((bytes.fromhex(one[2]), agent, one[0]) for one in entry["moved"])
-            query = "UPDATE told SET print = ? WHERE agent = ? AND id = ?"
-            self._database.executemany(query, prints)
-        elif op == "end" and entry.get("recovered"):
-            self._database.execute(_NEVER_MADE, (agent, run))
+        """Take in an entry of the ledger, one after the other."""
+        if entry["op"] == "end" and entry.get("recovered"):
+            self._recovered.add(entry["run"])
+        if rows := list(_told(entry)):
+            table = self._table(entry["agent"])
+            self._database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)  # noqa: S608
 
-    def begin(self) -> None:
-        """Start to take in much at once."""
-        self._database.execute("BEGIN")
-
-    def end(self) -> None:
-        """End that."""
-        self._database.execute("COMMIT")
+    def _table(self, agent: str) -> str:
+        if agent not in self._tables:
+            self._tables[agent] = f"told_{len(self._tables)}"
+            self._database.execute(f"CREATE TABLE {self._tables[agent]} (id, what, run, print)")
+        return self._tables[agent]
 
     def agents(self) -> list[str]:
         """Whose memories the ledger tells of."""
-        rows = self._database.execute("SELECT DISTINCT agent FROM told ORDER BY agent")
-        return [row[0] for row in rows]
+        return sorted(self._tables)
 
     # -- what stands in the files ---------------------------------------------------------------
 
     def clear(self) -> None:
         """Forget the files of the agent before."""
-        for table in ("stands", "cataloged"):
-            self._database.execute(f"DELETE FROM {table}")  # noqa: S608  (constants)
+        self._database.execute("DELETE FROM stands")
 
     def stand(self, places: Iterable[Place]) -> None:
         """Take in lines of one agent's files."""
         self._database.executemany("INSERT INTO stands VALUES (?, ?, ?, ?, ?, ?, ?)", places)
 
-    def catalog_differs(self, rows: Iterable[Sequence[Any]]) -> int:
-        """Count the memories that the catalog has elsewhere than the files, or not at all."""
-        self._database.executemany("INSERT INTO cataloged VALUES (?, ?, ?, ?)", rows)
-        wrong = self._count(
-            "SELECT COUNT(*) FROM (SELECT * FROM cataloged "
-            "EXCEPT SELECT id, file, start, end FROM stands WHERE place <> 'short')"
-        )
-        missing = self._count(
-            "SELECT COUNT(*) FROM (SELECT id FROM stands WHERE place <> 'short' "
-            "EXCEPT SELECT id FROM cataloged)"
-        )
-        return wrong + missing
+    def catalog_differs(self, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Count the memories that the catalog has elsewhere than the files, or not at all.
+
+        Its rows, each an id with file, start and end, come in the order of their ids.
+        """
+        wrong = 0
+        for _, known, there in _side_by_side(rows, self._database.execute(_OF_TIERS)):
+            wrong += len(set(known) - set(there)) if known else 1
+        return wrong
 
     # -- the sum --------------------------------------------------------------------------------
 
-    def came_in(self, agent: str) -> int:
-        """Count every memory there ever was, recorded or not."""
-        recorded = self._count(
-            "SELECT COUNT(*) FROM told WHERE agent = ? AND "
-            "(what <> 'never made' OR id IN (SELECT id FROM stands))",
-            agent,
+    def fates(self, agent: str) -> Iterator[Fate]:
+        """Yield what became of each memory of an agent, in the order of their ids."""
+        told = self._database.execute(
+            f"SELECT id, what, run, print FROM {self._table(agent)} ORDER BY id, rowid"  # noqa: S608
         )
-        return recorded + self.count_unrecorded(agent)
+        stands = self._database.execute("SELECT * FROM stands ORDER BY id, file, start")
+        for name, entries, lines in _side_by_side(told, stands):
+            record = Record(self._recovered)
+            for entry in entries:
+                record.take(Told._make(entry))
+            yield record.fate(name, [Place._make(line) for line in lines])
 
-    def states(self, agent: str) -> dict[str, int]:
-        """Count memories by what has become of them; every state is there."""
-        found = dict.fromkeys(STATES, 0)
-        query = f"SELECT state, COUNT(*) FROM ({_EACH}) GROUP BY state"  # noqa: S608
-        found.update(self._database.execute(query))
-        query = (
-            "SELECT what, COUNT(*) FROM told WHERE agent = ? AND what <> 'never made' "
-            "AND id NOT IN (SELECT id FROM stands) GROUP BY what"
-        )
-        for what, count in self._database.execute(query, (agent,)):
-            found[what if what in GONE else "lost"] += count
-        return found
 
-    def lost(self, agent: str) -> Iterator[Lost]:
-        """Yield what the ledger says is there, and no file has."""
-        query = f"SELECT id, what, run {_LOST} ORDER BY id"
-        for row in self._database.execute(query, (agent,)):
-            yield Lost(*row)
+def _told(entry: Mapping[str, Any]) -> Iterator[Told]:
+    """What an entry of the ledger tells of each of its memories."""
+    op, run = entry["op"], entry.get("run", "")
+    if op in _CAME:
+        return (Told(name, _CAME[op], "", None) for name in entry["ids"])
+    if op == "add":
+        return (Told(name, "made", run, None) for _, name, *_ in entry["added"])
+    if op == "moved":
+        return (Told(name, op, run, bytes.fromhex(after)) for name, _, after in entry["moved"])
+    return (
+        Told(name, where, run, None)
+        for action, name, *rest in entry.get("decided", ())
+        if (where := _brought(action, rest))
+    )
 
-    def doubled(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield what stands more than once, with the files it stands in."""
-        query = f"SELECT id FROM ({_EACH}) WHERE state = 'doubled' ORDER BY id"  # noqa: S608
-        for (name,) in self._database.execute(query):
-            where = "SELECT file FROM stands WHERE id = ? ORDER BY file, start"
-            yield name, [row[0] for row in self._database.execute(where, (name,))]
 
-    def changed(self, agent: str) -> Iterator[tuple[str, str]]:
-        """Yield what is not what was moved or made: its id, and the file it stands in."""
-        query = (
-            "SELECT stands.id, file, told.print, stands.digest, made FROM stands JOIN told "
-            "ON told.agent = ? AND told.id = stands.id WHERE place <> 'short' AND "
-            "(told.print <> stands.print OR (told.print IS NULL AND made)) ORDER BY stands.id"
-        )
-        for name, file, known, digest, _ in self._database.execute(query, (agent,)):
-            if known is not None or digest.hex() != name:
-                yield name, file
+def _brought(action: str, rest: list[Any]) -> str:
+    """Where a decision brings a memory, or finds it; "" when nowhere."""
+    if action == "repeat":
+        return rest[3] if rest[3] in TIERS else ""
+    if action not in ("restore", "undo"):
+        return _BROUGHT.get(action, "")
+    file = rest[4] if len(rest) > 4 else ""
+    if not file:
+        return "back"
+    return "short" if file == "short_term.jsonl" else tier_of(file)
 
-    def unrecorded(self, agent: str) -> Iterator[tuple[str, str]]:
-        """Yield what stands in a file, and the ledger never heard of: id and file."""
-        query = (
-            "SELECT id, MIN(file) FROM stands WHERE id NOT IN "
-            "(SELECT id FROM told WHERE agent = ?) GROUP BY id ORDER BY id"
-        )
-        for row in self._database.execute(query, (agent,)):
-            yield row[0], row[1]
 
-    def count_unrecorded(self, agent: str) -> int:
-        """How many those are."""
-        query = (
-            "SELECT COUNT(DISTINCT id) FROM stands WHERE id NOT IN "
-            "(SELECT id FROM told WHERE agent = ?)"
-        )
-        return self._count(query, agent)
+def _side_by_side(
+    one: Iterable[tuple[Any, ...]], other: Iterable[tuple[Any, ...]]
+) -> Iterator[tuple[str, list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
+    """Yield each id with its rows of both, which come in the order of their ids."""
+    ones, others = _by_id(one), _by_id(other)
+    left, right = next(ones, None), next(others, None)
+    while left or right:
+        name = min(side[0] for side in (left, right) if side)
+        lefts = rights = []
+        if left and left[0] == name:
+            lefts, left = left[1], next(ones, None)
+        if right and right[0] == name:
+            rights, right = right[1], next(others, None)
+        yield name, lefts, rights
 
-    def _count(self, query: str, *values: Any) -> int:
-        return int(self._database.execute(query, values).fetchone()[0])
+
+def _by_id(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    return ((name, list(own)) for name, own in groupby(rows, itemgetter(0)))

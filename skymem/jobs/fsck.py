@@ -6,13 +6,16 @@ but the catalog, which is derived.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from skymem.jobs.account import Account, Place
+from skymem.errors import DiskError
+from skymem.jobs.account import Account
+from skymem.jobs.fate import STATES, Place
+from skymem.jobs.findings import Findings, Named
 from skymem.jobs.prepare import ready
 from skymem.jobs.rehearse import open_reading
 from skymem.jobs.seen import remember_known, seen
@@ -33,55 +36,6 @@ from skymem.stores.shelf import Shelf
 from skymem.stores.tiers import tier_files, tier_of, trash_files
 from skymem.stores.trash import ENVELOPE_BYTES_MAX, opened
 
-NAMED_MAX: Final = 1000
-"""So many memories of one agent are named for one sort of trouble; the rest is counted."""
-
-SERIOUS: Final = ("ledger", "lost", "doubled", "changed outside")
-"""What must not be; whatever else is told is worth knowing."""
-
-
-@dataclass(slots=True)
-class Findings:
-    """What was found."""
-
-    entries: int = 0
-    """Of the ledger."""
-
-    problems: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    memories: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By agent, how many are in which state, and how many came in."""
-
-    @property
-    def valid(self) -> bool:
-        """Whether the sum balances, and nothing is wrong."""
-        return not self.problems
-
-    def as_json(self) -> dict[str, Any]:
-        """Spell it as `skymem fsck --json` does."""
-        return {
-            "valid": self.valid,
-            "entries": self.entries,
-            "problems": self.problems,
-            "notes": self.notes,
-            "memories": self.memories,
-        }
-
-    def say(self, what: str, agent: str, message: str, **more: Any) -> None:
-        """Add one finding."""
-        found = {"what": what, "agent": agent, **more, "message": message}
-        (self.problems if what in SERIOUS else self.notes).append(found)
-
-    def name_each(self, what: str, agent: str, found: Iterable[tuple[str, str]]) -> None:
-        """Add a finding for each memory: its id, and what about it."""
-        count = 0
-        for name, about in found:
-            count += 1
-            if count <= NAMED_MAX:
-                self.say(what, agent, f"{name} {about}", id=name)
-        if count > NAMED_MAX:
-            self.say(what, agent, f"and {count - NAMED_MAX:,} more", more=count - NAMED_MAX)
-
 
 def fsck(work: Workplace, agents: Collection[str], *, all_agents: bool = True) -> Findings:
     """Look at agents' memories, and at the ledger.
@@ -98,22 +52,20 @@ def fsck(work: Workplace, agents: Collection[str], *, all_agents: bool = True) -
         InterruptedRunError: a signal asked to stop.
     """
     findings = Findings()
-    whole = work.ledger().size()
-    findings.entries, problems = work.ledger().verify(
-        lambda done, _: work.progress("ledger", done, whole)
-    )
-    for problem in problems:
-        findings.say("ledger", "", problem)
     with closing(Account()) as account, work.catalog() as catalog:
         check = _Check(work, catalog, account, findings)
-        for agent in agents:
-            work.check_stop()
-            with disk_errors(work.paths.agent(agent).directory):
-                check.agent(agent)
-        check.read_ledger()
-        for agent in account.agents() if all_agents else ():
-            if agent not in findings.memories and agent:
-                check.absent(agent)
+        try:
+            check.ledger()
+            for agent in agents:
+                work.check_stop()
+                with disk_errors(work.paths.agent(agent).directory):
+                    check.agent(agent)
+            check.read_ledger()
+            for agent in account.agents() if all_agents else ():
+                if agent not in findings.memories:
+                    check.absent(agent)
+        except sqlite3.OperationalError as error:
+            raise DiskError("the temporary database of fsck", str(error)) from error
     return findings
 
 
@@ -129,20 +81,28 @@ class _Check:
         self._findings = findings
         self._read_to = 0
 
+    def ledger(self) -> None:
+        """Walk the chain, and take in what its entries tell."""
+        ledger = self._work.ledger()
+        whole = ledger.size()
+        self._findings.entries, problems = ledger.verify(
+            lambda done, _: self._work.progress("ledger", done, whole), self._told
+        )
+        for problem in problems:
+            self._findings.say("ledger", "", problem)
+
     def agent(self, agent: str) -> None:
         """Look at one agent's files while nobody changes them."""
         with ready(self._work, self._catalog, agent, "fsck") as (shelf, finished):
             for run in finished:
                 self._findings.say("recovered", agent, f"{run} was cut short; it is finished now")
+            for file, damage in shelf.quarantine.taken:
+                message = f"{file}: what could not be read is in quarantine/ now: {damage.reason}"
+                self._findings.say("set aside", agent, message, file=file)
             self._account.clear()
-            self._account.begin()
             self._account.stand(self._tiers(shelf))
             self._account.stand(self._trash(shelf))
-            self._account.end()
-            self._check_catalog(shelf)
-            self._account.begin()
-            self._account.stand(self._short(shelf))
-            self._account.end()
+            self._beside_catalog(shelf)
             self.read_ledger()
         self._sum_up(agent)
 
@@ -214,7 +174,7 @@ class _Check:
         reading = open_reading(work, shelf, self._catalog, "fsck")
         try:
             for entry in reading.entries():
-                if isinstance(entry, Entry) and not entry.elsewhere:
+                if isinstance(entry, Entry):
                     yield _in_short(entry, shelf.paths.short_term.name)
             work.ledger().append(seen(agent, self._catalog, reading), work.now())
             remember_known(self._catalog, reading, Plan("fsck", agent))
@@ -228,17 +188,30 @@ class _Check:
                 for item in read_entries(fd, start, stop, shelf.rules.line_bytes_max):
                     if isinstance(item, Entry):
                         naming.name([item])
-                        if not item.elsewhere:
-                            yield _in_short(item, f"drains/{path.name}")
+                        yield _in_short(item, f"drains/{path.name}")
 
     # -- against each other ---------------------------------------------------------------------
+
+    def _beside_catalog(self, shelf: Shelf) -> None:
+        """Check the catalog, then read short-term with it; a damaged one is done without."""
+        try:
+            self._check_catalog(shelf)
+            self._account.stand(self._short(shelf))
+        except sqlite3.Error as error:
+            if self._catalog.temporary:
+                raise
+            self._work.do_without_file(self._catalog, error)
+            message = f"the catalog can't be used ({error}); it is made anew from the files"
+            self._findings.say("catalog", shelf.paths.name, message)
+            self._catalog.catch_up(shelf.paths)
+            self._beside_catalog(shelf)
 
     def _check_catalog(self, shelf: Shelf) -> None:
         """Make the catalog anew when it is not as the files."""
         agent, database = shelf.paths.name, self._catalog.database
         rows = database.execute(
             "SELECT id, name, start, end FROM memories JOIN files USING (file) "
-            "WHERE memories.agent = ?",
+            "WHERE memories.agent = ? ORDER BY id",
             (agent,),
         )
         wrong = self._account.catalog_differs(rows)
@@ -249,51 +222,24 @@ class _Check:
             self._findings.say("catalog", agent, message, count=wrong)
 
     def read_ledger(self) -> None:
-        """Take in what the ledger has told since the agent before."""
-        ledger = self._work.ledger()
-        whole = ledger.size()
-        self._account.begin()
-        for end, entry in ledger.read_from(self._read_to):
-            self._account.tell(entry)
-            self._read_to = end
-            self._work.progress("ledger", end, whole)
-        self._account.end()
+        """Take in what the ledger has told since."""
+        for end, entry in self._work.ledger().read_from(self._read_to):
+            self._told(end, entry)
+
+    def _told(self, end: int, entry: Mapping[str, Any]) -> None:
+        self._account.tell(entry)
+        self._read_to = end
 
     def _sum_up(self, agent: str) -> None:
-        account, findings = self._account, self._findings
-        states = account.states(agent)
-        came = account.came_in(agent)
-        findings.memories[agent] = {"came_in": came, **states}
-        if came != sum(states.values()):
-            message = f"{came:,} came in, and {sum(states.values()):,} are accounted for"
-            findings.say("lost", agent, message)
-        findings.name_each(
-            "lost", agent, ((one.id, _last_known(one.what, one.run)) for one in account.lost(agent))
-        )
-        findings.name_each(
-            "doubled",
-            agent,
-            ((name, f"stands in {' and in '.join(files)}") for name, files in account.doubled()),
-        )
-        findings.name_each(
-            "changed outside",
-            agent,
-            (
-                (name, f"in {file} is not what was put there")
-                for name, file in account.changed(agent)
-            ),
-        )
-        findings.name_each(
-            "unrecorded",
-            agent,
-            ((name, f"in {file} came in by hand") for name, file in account.unrecorded(agent)),
-        )
+        states = dict.fromkeys(STATES, 0)
+        named = Named()
+        for fate in self._account.fates(agent):
+            if fate.state:
+                states[fate.state] += 1
+                named.add(fate)
+        self._findings.memories[agent] = {"came_in": sum(states.values()), **states}
+        named.say(self._findings, agent)
 
 
 def _in_short(entry: Entry, file: str) -> Place:
     return Place(entry.id, "short", file, entry.start, entry.end, b"", entry.digest)
-
-
-def _last_known(what: str, run: str) -> str:
-    where = {"back": "a tier it was brought back to"}.get(what, what)
-    return f"is in no file; the ledger last had it in {where}{f' ({run})' if run else ''}"

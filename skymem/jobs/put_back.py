@@ -74,6 +74,12 @@ class Return:
         self.from_trash.add(held.key)
         self.gates[held.id] = held.reason.gate
 
+    def destinations(self) -> dict[str, str]:
+        """The file of the agent's directory that each memory comes back to, by id."""
+        short = self.shelf.paths.short_term.name
+        found = {one.id: name for name, lines in self.files.items() for one in lines}
+        return found | {one.id: short for one in self.short}
+
     def carry_out(self, run: str) -> None:
         """Do it; a kill leaves each memory in its old place or in both, and ids tell which.
 

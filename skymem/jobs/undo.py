@@ -234,9 +234,12 @@ class _Undoing:
             return
         whose = {"agent": self._record.agent, "run": self._own}
         begin = {"op": "begin", **whose, "job": "undo", "short": [], "of": self._record.run}
-        returning = [["undo", name, gate] for name, gate in self._back.gates.items()]
-        removed = [["trash", held.id, "undone"] for held in self._back.to_trash]
-        spelled = ([*one, None, None, self._record.run, "", -1] for one in [*returning, *removed])
+        files = self._back.destinations()
+        returning = [["undo", name, gate, files[name]] for name, gate in self._back.gates.items()]
+        removed = [["trash", held.id, "undone", held.file] for held in self._back.to_trash]
+        spelled = (
+            [*one, None, None, self._record.run, file, -1] for *one, file in (*returning, *removed)
+        )
         batches = in_batches("decided", spelled, op="decide", **whose)
         self._work.ledger().append([begin, *batches], self._work.now())
         self._back.carry_out(self._own)

@@ -77,16 +77,19 @@ class ChainCheck:
         """Go on with the next file."""
         self._file, self._line = segment, 0
 
-    def take(self, raw: bytes | None) -> None:
-        """Take in the next line."""
+    def take(self, raw: bytes | None) -> dict[str, Any] | None:
+        """Take in the next line; gives the entry, without its hash, or None when it is none."""
         self._line += 1
         entry = parse(raw)
         if entry is None:
             self._tell(f"{self._here()} is no entry")
-            return
+            return None
         self.entries += 1
         claimed = entry.pop("hash")
-        true = hash_of(entry)
+        self._place(entry, claimed, hash_of(entry))
+        return entry
+
+    def _place(self, entry: Mapping[str, Any], claimed: str, true: str) -> None:
         seq, before = entry["seq"], entry.get("prev")
         if claimed != true and before in self._fitting:
             self._changed(seq)

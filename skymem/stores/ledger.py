@@ -39,8 +39,16 @@ NOTE_BYTES: Final = 160
 Progress = Callable[[int, int], None]
 
 
+Teller = Callable[[int, dict[str, Any]], None]
+"""Is told an entry, with the place of its end."""
+
+
 def _untold(_done: int, _whole: int) -> None:
     """Nobody is told how far it is."""
+
+
+def _unread(_end: int, _entry: dict[str, Any]) -> None:
+    """Nobody wants the entries themselves."""
 
 
 class Ledger:
@@ -217,7 +225,10 @@ class Ledger:
     def mentioning(self, word: bytes) -> Iterator[dict[str, Any]]:
         """Yield each whole entry whose line has these bytes in it."""
         for _, raw in self._lines_from(0):
-            if raw is not None and word in raw and (entry := parse(raw)) is not None:
+            if raw is None or word not in raw:
+                continue
+            entry = parse(raw)
+            if entry is not None:
                 yield entry
 
     def _lines_from(self, place: int) -> Iterator[tuple[int, bytes | None]]:
@@ -226,18 +237,20 @@ class Ledger:
                 for raw, end in lines_of(segment, max(0, place - segment.base)):
                     yield end, raw
 
-    def verify(self, progress: Progress = _untold) -> tuple[int, list[str]]:
+    def verify(self, progress: Progress = _untold, tell: Teller = _unread) -> tuple[int, list[str]]:
         """Walk the chain: how many entries, and what is wrong with which.
 
         A problem names the entry by its number, its file and its line. `progress` is told how many
-        bytes of how many have been read.
+        bytes of how many have been read, `tell` what `read_from` would yield.
         """
         check = ChainCheck(self._noted())  # before the rest: nothing written after it is missing
         whole = self.size()
         for segment in self.segments():
             check.open(segment)
             for raw, end in lines_of(segment):
-                check.take(raw)
+                entry = check.take(raw)
+                if entry is not None:
+                    tell(end, entry)
                 progress(end, whole)
         return check.entries, check.problems()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skymem import app, upkeep
+from skymem.jobs.fsck import fsck
 from skymem.stores.files import Files
 
 from . import world
@@ -116,10 +117,9 @@ def ledger_of(root: Path) -> list[dict[str, Any]]:
 
 def check_records(root: Path) -> None:
     """The ledger is whole, every run has its end, nothing half made stays, what is kept reads."""
-    ledger = opened(root).workplace().ledger()
-    entries, problems = ledger.verify()
-    assert entries
-    assert not problems
+    findings = fsck(opened(root).workplace(), ["sky"])
+    assert findings.entries
+    assert not findings.problems, findings.problems
     ops = Counter(entry["op"] for entry in ledger_of(root))
     assert ops["begin"] == ops["end"], "a run was never finished"
     left = [str(path.relative_to(root)) for path in root.rglob(".*.new")]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skymem import app
+from skymem.jobs.fsck import fsck
 
 from .world import look, memories
 
@@ -65,11 +66,11 @@ def check_sound(root: Path, expected: Expected, *, exact: bool = True) -> None:
 
 def check_records(root: Path) -> None:
     """Check the ledger's chain, the status files, and that nothing half made lies around."""
-    ledger = app.open_home(str(root)).workplace().ledger()
-    entries, problems = ledger.verify()
-    assert entries
-    assert not problems
-    counts = Counter(entry["op"] for _, entry in ledger.read_from(0))
+    work = app.open_home(str(root)).workplace()
+    findings = fsck(work, ["sky"])
+    assert findings.entries
+    assert not findings.problems, findings.problems
+    counts = Counter(entry["op"] for _, entry in work.ledger().read_from(0))
     assert counts["begin"] == counts["end"], "a run was never finished"
     for path in [*root.glob("status/*.json"), *root.glob("status/jobs/*.json")]:
         assert json.loads(path.read_bytes())["detail"]["ok"]

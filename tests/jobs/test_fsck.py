@@ -2,65 +2,29 @@
 
 import json
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skymem import app, upkeep
+from skymem.errors import DiskError
+from skymem.jobs.account import Account
 from skymem.jobs.compact import compact
-from skymem.jobs.fsck import Findings, fsck
+from skymem.jobs.fate import Fate
+from skymem.jobs.fsck import fsck
 from skymem.model.rules import RetentionRules, TrashRules
 from skymem.stores import ledger as ledgers
+from skymem.stores import segments
+from skymem.stores.catalog_file import catalog_path
 from tests.conftest import Desk, line
 from tests.faults.faulty import DyingFiles, PowerCut
 from tests.faults.sweep import as_if_from_another_process
+from tests.jobs.lived import cut, ids, live, look, told
 
 DAY = 86_400
-
-
-@pytest.fixture
-def home(desk: Desk) -> app.Home:
-    app.init_home(desk.paths.root)
-    return app.open_home(str(desk.paths.root))
-
-
-def look(desk: Desk) -> Findings:
-    return fsck(desk.work(), [desk.agent])
-
-
-def told(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """What was found, and about which memory."""
-    return [(one["what"], one.get("id", "")) for one in found]
-
-
-def ids(desk: Desk) -> dict[str, str]:
-    """Every living memory's id by its text."""
-    with desk.work().catalog() as catalog:
-        return {kept.memory.content: kept.id for kept in desk.shelf().find("", catalog)}
-
-
-def live(desk: Desk, home: app.Home) -> dict[str, str]:
-    """A home that has been through everything; returns the ids by text."""
-    desk.echo(*(line(f"worth {n}", 0.9) for n in range(6)), b'{"broken\n')
-    desk.echo(*(line(f"kept {n}", 0.2) for n in range(6)), line("worth 0", 0.9))
-    desk.limit(3)
-    desk.run()
-    names = ids(desk)
-    upkeep.forget_memories(home, "sky", [names["worth 1"], names["kept 0"], names["kept 5"]])
-    upkeep.restore_memories(home, "sky", [names["kept 0"]])
-    upkeep.forget_memories(home, "sky", [names["worth 2"]])
-    upkeep.undo_run(home, None, ["sky"])
-    _, (corrected,) = upkeep.correct_memory(home, "sky", names["worth 3"], "worth more")
-    upkeep.pin_memory(home, "sky", names["worth 4"])
-    desk.echo(line("since", 0.9), line("to be edited", 0.3))
-    desk.run("promote")
-    left = desk.short_term.read_bytes()
-    desk.short_term.write_bytes(left.replace(b"to be edited", b"edited by hand"))
-    desk.run("promote")
-    upkeep.undo_run(home, corrected.runs[0], ["sky"])
-    return names | ids(desk)
 
 
 def test_a_home_that_has_lived_through_everything_balances(desk: Desk, home: app.Home) -> None:
@@ -107,12 +71,6 @@ def test_what_came_since_the_last_run_is_recorded(desk: Desk) -> None:
     assert [entry["op"] for entry in desk.ledger()] == ["adopt"]
     desk.run("promote")
     assert [entry["op"] for entry in desk.ledger()] == ["adopt"]
-
-
-def cut(path: Path, text: str) -> None:
-    """Take a line out by hand."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(one for one in lines if text.encode() not in one))
 
 
 def double(path: Path, text: str) -> None:
@@ -245,10 +203,65 @@ def test_a_catalog_that_is_wrong_is_made_anew(desk: Desk, home: app.Home) -> Non
     assert second.notes == []
 
 
+def test_a_catalog_that_can_not_be_read_is_done_without(desk: Desk, home: app.Home) -> None:
+    live(desk, home)
+    before = look(desk).memories
+    path = catalog_path(desk.paths)
+    with desk.work().catalog() as catalog:
+        catalog.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = catalog.database.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'memories'"
+        ).fetchone()
+        (size,) = catalog.database.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b") as stream:
+        stream.seek((page - 1) * size)
+        stream.write(b"\xff" * size)
+    findings = look(desk)
+
+    assert findings.problems == []
+    assert findings.memories == before
+    assert [what for what, _ in told(findings.notes)] == ["catalog"]
+    assert look(desk).notes == []
+
+
+def test_a_full_disk_for_the_sum_is_told_as_one(
+    desk: Desk, home: app.Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(desk, home)
+    opened = Account()
+    monkeypatch.setattr(opened, "fates", full)
+    monkeypatch.setattr("skymem.jobs.fsck.Account", lambda: opened)
+    with pytest.raises(DiskError, match="database or disk is full"):
+        look(desk)
+
+
+def full(_agent: str) -> Iterator[Fate]:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_the_record_is_read_once(
+    desk: Desk, home: app.Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(desk, home)
+    look(desk)
+    lines: list[bytes | None] = []
+    real = segments.lines_of
+
+    def lines_of(*args: Any) -> Iterator[tuple[bytes | None, int]]:
+        for raw, end in real(*args):
+            lines.append(raw)
+            yield raw, end
+
+    monkeypatch.setattr(ledgers, "lines_of", lines_of)
+    findings = look(desk)
+
+    assert len(lines) == findings.entries == len(desk.ledger())
+
+
 def test_many_are_counted_when_not_all_are_named(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skymem.jobs.fsck.NAMED_MAX", 3)
+    monkeypatch.setattr("skymem.jobs.findings.NAMED_MAX", 3)
     desk.echo(*(line(f"worth {n}", 0.9) for n in range(8)))
     desk.run()
     desk.tiers.long_term.unlink()

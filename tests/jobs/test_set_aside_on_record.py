@@ -121,6 +121,15 @@ def test_what_is_cut_off_long_term_is_on_the_record(cut: Desk, verb: Verb) -> No
     assert on_record(cut) == kept(cut)
 
 
+def test_fsck_tells_what_it_set_aside(torn: Desk) -> None:
+    (note,) = fsck(torn.work(), ["sky"]).notes
+
+    assert (note["what"], note["agent"]) == ("set aside", "sky")
+    assert note["file"].startswith("drains/")
+    assert "torn: its writer stopped in the middle" in note["message"]
+    assert fsck(torn.work(), ["sky"]).notes == []
+
+
 @pytest.mark.parametrize("fault", ["killed", "ENOSPC once", "EIO for good"])
 @pytest.mark.parametrize("verb", ["restore", "fsck"])
 def test_it_is_on_the_record_whichever_step_broke(

@@ -28,6 +28,7 @@ from skymem import app, upkeep
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import runner
 from skymem.jobs.compact import compact
+from skymem.jobs.fsck import fsck
 from skymem.jobs.undo import UNDOABLE
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
@@ -329,7 +330,9 @@ class Lives(RuleBasedStateMachine):
         ledger = self.desk.ledger()
         ops = Counter(entry["op"] for entry in ledger)
         assert ops["begin"] == ops["end"]
-        assert not self.desk.work().ledger().verify()[1]
+        findings = fsck(self.desk.work(), ["sky"])
+        assert not findings.problems
+        assert not [one for one in findings.notes if one["what"] != "catalog"]
         assert not list(self.desk.tiers.directory.rglob(".*.new"))
 
     def check_found(self) -> None:
