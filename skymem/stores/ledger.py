@@ -18,6 +18,7 @@ from typing import Any, Final
 from skymem.errors import SkymemError
 from skymem.model.plan import Damage
 from skymem.stores.chain import CUT_OFF, GENESIS, ChainCheck, parse, spell
+from skymem.stores.entries import well_formed
 from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import HomePaths
 from skymem.stores.lines import last_newline_end
@@ -203,11 +204,12 @@ class Ledger:
     def read_from(self, place: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each whole entry from `place` on, with the place of its end.
 
+        One that was meddled with, so that it has not what ours have, is left to `verify`.
         A place counts the bytes of all files before it: closing a file changes none.
         """
         for end, raw in self._lines_from(place):
             entry = parse(raw)
-            if entry is not None:
+            if entry is not None and well_formed(entry):
                 yield end, entry
 
     def last_written(self) -> float | None:
@@ -228,7 +230,7 @@ class Ledger:
             if raw is None or word not in raw:
                 continue
             entry = parse(raw)
-            if entry is not None:
+            if entry is not None and well_formed(entry):
                 yield entry
 
     def _lines_from(self, place: int) -> Iterator[tuple[int, bytes | None]]:
@@ -249,7 +251,7 @@ class Ledger:
             check.open(segment)
             for raw, end in lines_of(segment):
                 entry = check.take(raw)
-                if entry is not None:
+                if entry is not None and well_formed(entry):
                     tell(end, entry)
                 progress(end, whole)
         return check.entries, check.problems()
