@@ -11,18 +11,20 @@ from skymem.jobs.fate import Fate
 NAMED_MAX: Final = 1000
 """So many memories of one agent are named for one sort of trouble; the rest is counted."""
 
+_ON_RECORD: Final = "skymem --agent NAME forget ID, then skymem --agent NAME restore ID"
+
 REMEDIES: Final = MappingProxyType(
     {
         "ledger": "a hand or a failing disk changed the record: compare audit/ with a backup; "
         "no memory is touched by it, and skymem goes on",
-        "lost": "put its line back from a backup, into the tier the ledger says; "
-        "if a line is told as unreadable, that may be it",
+        "lost": "put its line back from a backup, into the tier the ledger says; a line that is "
+        "told as unreadable may be it; to be rid of a memory, forget it instead",
         "doubled": "it is one memory: leave its line in one place, where the ledger says, "
         "and take the others out with an editor",
-        "moved outside": "if you moved it, put that on the record: skymem forget ID, then "
-        "skymem restore ID; if not, move its line back with an editor",
-        "changed outside": "if you changed it, put that on the record: skymem forget ID, then "
-        "skymem restore ID; if not, put its line back from a backup",
+        "moved outside": f"if you moved it, put that on the record: {_ON_RECORD}; "
+        "if not, move its line back with an editor",
+        "changed outside": f"if you changed it, put that on the record: {_ON_RECORD}; "
+        "if not, put its line back from a backup",
         "unreadable": "skymem leaves it as it is: mend the line with an editor, or take it out",
         "unrecorded": "nothing needs to be done: it counts as one that came in",
     }
