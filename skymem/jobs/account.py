@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from skymem.jobs.fate import TIERS, Fate, Place, Record, Told
-from skymem.stores.catalog import tier_of
+from skymem.stores.tiers import tier_of
 
 CACHE_KIB: Final = 16 * 1024
 """What the database holds in memory, twice: for what it writes, and for what it sorts."""
