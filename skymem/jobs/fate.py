@@ -100,15 +100,20 @@ class Record:
         self._made = self._made or told.what == "made"
         if told.what == "came":
             self._came()
+        elif told.what == "compacted" and (there := self._says() - {*_NO_TIER, "trash"}):
+            self._goes(there, told.run)  # what was written again since is there
         else:
             self._goes(_WHERE.get(told.what, frozenset((told.what,))), told.run)
 
     def _came(self) -> None:
-        """A line of short-term: of a memory that another tier has, it is a repeat."""
+        """A line of short-term: of a memory that another tier has, it is a repeat.
+
+        Of one that lies in trash it is none: it was written again.
+        """
         says = self._says()
         if not says - _NO_TIER:
             self._goes(frozenset(("short",)), "")
-        elif says & _NO_TIER:
+        elif says & {*_NO_TIER, "trash"}:
             self._goes(says | {"short"}, "")
 
     def _goes(self, where: frozenset[str], run: str) -> None:
@@ -126,6 +131,9 @@ class Record:
     def fate(self, name: str, places: Sequence[Place]) -> Fate:
         """Hold it against the lines that are there."""
         says = self._says()
+        living = [place for place in places if place.place != "trash"]
+        last = [place for place in places if place.file == places[-1].file]
+        places = living or last  # what was removed twice is in two files of trash
         apart = [place for place in places if place.place != "short"]
         files = [place.file for place in apart or places[:1]]
         there = {"edited outside", *(place.place for place in places)}

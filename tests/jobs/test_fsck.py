@@ -150,7 +150,8 @@ def test_a_repeat_that_waits_in_short_term_is_no_second_one(desk: Desk, home: ap
     findings = look(desk)
 
     assert findings.problems == []
-    assert findings.memories["sky"] == before
+    again = {"short": before["short"] + 1, "trash": before["trash"] - 1}  # "worth 1" lay in trash
+    assert findings.memories["sky"] == before | again
 
 
 def test_a_record_that_was_meddled_with_is_a_problem(desk: Desk, home: app.Home) -> None:
@@ -342,3 +343,30 @@ def test_no_text_is_in_what_is_told(desk: Desk, home: app.Home) -> None:
     assert "worth" not in document
     assert "unreadable" in document
     assert os.path.exists(desk.paths.audit / "key")
+
+
+def test_what_is_written_again_while_it_lies_in_trash_is_in_one_state_at_each_step(
+    desk: Desk, home: app.Home
+) -> None:
+    def state() -> dict[str, int]:
+        findings = look(desk)
+        assert (findings.problems, findings.valid) == ([], True)
+        return {name: n for name, n in findings.memories["sky"].items() if n and name != "came_in"}
+
+    desk.echo(line("again", 0.9, id="m"))
+    desk.run("promote")
+    for _ in range(2):
+        upkeep.forget_memories(home, "sky", ["m"])
+        assert state() == {"trash": 1}
+        desk.echo(line("again", 0.9, id="m"))
+        assert state() == {"short": 1}
+        desk.run("promote")
+        assert state() == {"long": 1}
+    desk.rules = RetentionRules(trash=TrashRules(keep_seconds=DAY))
+    desk.clock = app.now() + 2 * DAY
+    compact(desk.work(), ["sky"])
+    assert state() == {"long": 1}
+    upkeep.forget_memories(home, "sky", ["m"])
+    desk.clock = app.now() + 2 * DAY
+    compact(desk.work(), ["sky"])
+    assert state() == {"compacted": 1}
