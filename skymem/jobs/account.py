@@ -35,7 +35,15 @@ _OF_TIERS: Final = (
 class Account:
     """What the ledger tells of all agents, and what stands in the files of one of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str = "") -> None:
+        """Take in what was written under the home's key, of which `key` is the check.
+
+        Hashes under another one say nothing: those of its runs are left out.
+        """
+        self._key = key
+        self.under_another_key: set[str] = set()
+        """Runs."""
+
         self._database = sqlite3.connect("", isolation_level=None)
         self._database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._database.execute("PRAGMA journal_mode = OFF")
@@ -57,7 +65,12 @@ class Account:
         """Take in an entry of the ledger, one after the other."""
         if entry["op"] == "end" and entry.get("recovered"):
             self._recovered.add(entry["run"])
-        if rows := list(_told(entry)):
+        if entry["op"] == "begin" and entry.get("key", self._key) != self._key:
+            self.under_another_key.add(entry["run"])
+        rows = list(_told(entry))
+        if entry["op"] == "moved" and entry["run"] in self.under_another_key:
+            rows = [told._replace(print=None) for told in rows]
+        if rows:
             table = self._table(entry["agent"])
             self._database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)  # noqa: S608
 

@@ -17,6 +17,8 @@ REMEDIES: Final = MappingProxyType(
     {
         "ledger": "a hand or a failing disk changed the record: compare audit/ with a backup; "
         "no memory is touched by it, and skymem goes on",
+        "key": "put audit/key back from a backup; without it nobody can tell by these hashes "
+        "whether a line was changed by hand; all else goes on",
         "lost": "put its line back from a backup, into the tier the ledger says; a line that is "
         "told as unreadable may be it; to be rid of a memory, forget it instead",
         "doubled": "it is one memory: leave its line in one place, where the ledger says, "
@@ -43,7 +45,7 @@ _WORDS: Final = MappingProxyType(
     }
 )
 
-SERIOUS: Final = ("ledger", "lost", "doubled", "moved outside", "changed outside")
+SERIOUS: Final = ("ledger", "key", "lost", "doubled", "moved outside", "changed outside")
 """What must not be; whatever else is told is worth knowing."""
 
 _ORDER: Final = (*SERIOUS, "unrecorded")

@@ -52,7 +52,7 @@ def fsck(work: Workplace, agents: Collection[str], *, all_agents: bool = True) -
         InterruptedRunError: a signal asked to stop.
     """
     findings = Findings()
-    with closing(Account()) as account, work.catalog() as catalog:
+    with closing(Account(work.home_key().check)) as account, work.catalog() as catalog:
         check = _Check(work, catalog, account, findings)
         try:
             check.ledger()
@@ -90,6 +90,9 @@ class _Check:
         )
         for problem in problems:
             self._findings.say("ledger", "", problem)
+        if runs := len(self._account.under_another_key):
+            message = f"audit/key was lost or replaced: the hashes of {runs} run(s) are of another"
+            self._findings.say("key", "", message)
 
     def agent(self, agent: str) -> None:
         """Look at one agent's files while nobody changes them."""

@@ -133,6 +133,7 @@ class Carrying:
             "run": self.run,
             "job": plan.job,
             "batch": self.work.batch,
+            "key": self.work.home_key().check,
             "short": [short.device, short.inode] if short else [],
             "consumed": short.consumed if short else 0,
             "long_size": long_term.stat().st_size if long_term.exists() else 0,

@@ -231,7 +231,7 @@ def test_a_full_disk_for_the_sum_is_told_as_one(
     live(desk, home)
     opened = Account()
     monkeypatch.setattr(opened, "fates", full)
-    monkeypatch.setattr("skymem.jobs.fsck.Account", lambda: opened)
+    monkeypatch.setattr("skymem.jobs.fsck.Account", lambda _key: opened)
     with pytest.raises(DiskError, match="database or disk is full"):
         look(desk)
 
@@ -370,3 +370,17 @@ def test_what_is_written_again_while_it_lies_in_trash_is_in_one_state_at_each_st
     desk.clock = app.now() + 2 * DAY
     compact(desk.work(), ["sky"])
     assert state() == {"compacted": 1}
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda key: key.write_bytes(b"k" * 32)])
+def test_a_key_that_was_lost_is_named_and_no_memory_is_accused(
+    desk: Desk, home: app.Home, lose: Callable[[Path], object]
+) -> None:
+    live(desk, home)
+    lose(desk.paths.audit / "key")
+    findings = look(desk)
+    assert told(findings.problems) == [("key", "")]
+    desk.echo(line("since then", 0.9))
+    desk.run("promote")
+    change(desk.tiers.long_term, "since then")
+    assert [what for what, _ in told(look(desk).problems)] == ["key", "changed outside"]
