@@ -11,7 +11,7 @@ Importing costs little: the parts are loaded when they are first used.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from skymem.agent import AgentMemory, open_memory, texts, written
+from skymem.agent import AgentMemory, open_memory, texts, warned_of, written
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -44,7 +44,7 @@ def recall_similar(query: str, top_k: int = 5) -> list[str]:
     Those that are not indexed follow, by words: all of them where the engine can't be had.
 
     Raises:
-        HomeNotFoundError, NotAllowedError, ConfigurationError, UsageError.
+        HomeNotFoundError, NotAllowedError, UsageError.
     """
     from skymem.errors import BusyError, DiskError, EngineUnavailableError
 
@@ -179,4 +179,5 @@ def _opened(*, appending: bool = False) -> "tuple[Home, str]":
     from skymem.app import agent_from_environment, open_home
     from skymem.policy.admit import check_agent_name
 
-    return open_home(appending=appending), check_agent_name(agent_from_environment())
+    home = warned_of(open_home(appending=appending, lenient=appending), stacklevel=4)
+    return home, check_agent_name(agent_from_environment())

@@ -192,7 +192,9 @@ class AgentMemory:
 
         if not self._home.owned:
             raise NotAllowedError("only the home's owner may recall; its group may remember")
-        return recall_and_note(self._home, self.agent, asked)
+        found = recall_and_note(self._home, self.agent, asked)
+        found.degraded += self._home.faults
+        return found
 
 
 def texts(given: str | Sequence[str]) -> Sequence[str]:
@@ -212,6 +214,15 @@ def written(home: "Home", agent: str, new: "NewNote") -> "Note":
     return done.note
 
 
+def warned_of(home: "Home", *, stacklevel: int) -> "Home":
+    """Warn, where it is opened, of a home whose rules are faulty; gives the home."""
+    import warnings
+
+    for fault in home.faults:
+        warnings.warn(fault, UserWarning, stacklevel=stacklevel)
+    return home
+
+
 def _seconds(moment: float | datetime, field: str = "ts") -> float:
     if not isinstance(moment, datetime):
         return moment
@@ -225,15 +236,17 @@ def _seconds(moment: float | datetime, field: str = "ts") -> float:
 def open_memory(agent: str | None = None, *, home: str | None = None) -> AgentMemory:
     """Open one agent's memory; the home is found as the CLI finds it.
 
+    Where its rules can't be used it warns, and goes on by what could be read of them.
+
     Args:
         agent: its name; `$SKYMEM_AGENT`, else `sky`, when left out.
         home: the home's directory.
 
     Raises:
-        HomeNotFoundError, NotAllowedError, ConfigurationError, AgentNameError.
+        HomeNotFoundError, NotAllowedError, AgentNameError.
     """
     from skymem.app import agent_from_environment, open_home
     from skymem.policy.admit import check_agent_name
 
     name = check_agent_name(agent if agent is not None else agent_from_environment())
-    return AgentMemory(open_home(home, appending=True), name)
+    return AgentMemory(warned_of(open_home(home, appending=True, lenient=True), stacklevel=3), name)

@@ -37,6 +37,7 @@ def alarms_of(
     """
     lost = damage(home.paths)
     return [
+        *home.faults,
         *unwritable(home.paths, [one["name"] for one in agents]),
         *daemon_alarms(daemon),
         *_engine_alarms(home, engine),

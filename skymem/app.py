@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.config.home_choice import HomeChoice, choose_home, data_directory
 from skymem.errors import (
+    ConfigurationError,
     DiskError,
     EngineUnavailableError,
     HomeNotFoundError,
@@ -84,6 +85,9 @@ class Home:
     stop: Callable[[], str] = never_stopped
     owned: bool = True
     """Whether this process runs as the home's owner; else it may append only."""
+
+    faults: tuple[str, ...] = ()
+    """What is wrong with its rules, where it was opened all the same: `rules` is a makeshift."""
 
     progress: Callable[[str, int, int], None] = lambda _what, _done, _whole: None
     """Told what a long job is at: what, bytes read, bytes in all."""
@@ -259,7 +263,12 @@ class Home:
 
         Returns:
             The job's detail (README, "What a run reports") and the outcomes behind it.
+
+        Raises:
+            ConfigurationError: the rules are not usable, and the home was opened all the same.
         """
+        if self.faults:
+            raise ConfigurationError("\n".join(self.faults))
         whom = sorted({name for _, name in plans}) if plans else self.agents(agent)
         work = self.workplace(dry_run=dry_run)
         outcomes: Sequence[Ended]
@@ -297,6 +306,7 @@ def open_home(
     stop: Callable[[], str] = never_stopped,
     become_owner: bool = False,
     appending: bool = False,
+    lenient: bool = False,
 ) -> Home:
     """Find and open a home.
 
@@ -305,21 +315,23 @@ def open_home(
         stop: the stop flag of this process.
         become_owner: drop from root to the home's owner, for a process of our own.
         appending: the caller only appends: with `access: group` a member of the group may.
+        lenient: go on where the rules are not usable, for who only appends or reads.
 
     Raises:
         HomeNotFoundError: there is none.
         NotAllowedError: it belongs to another user.
         ConfigurationError: `retention_rules.yaml` is not usable.
     """
-    from skymem.config.rules_file import read_rules
+    from skymem.config.makeshift import rules_to_go_by
 
     choice = locate_home(explicit)
     paths = HomePaths(choice.path)
     owner = enter(choice, become_owner=become_owner, appending=appending)
-    rules = read_rules(paths.rules)
+    rules, faults = rules_to_go_by(paths.rules, paths.memory, lenient=lenient)
     if not owner and rules.access != "group":
         raise NotAllowedError(not_owner(choice))
-    return Home(paths, choice.why, Files(_modes(rules, choice.path)), rules, stop, owner)
+    files = Files(_modes(rules, choice.path))
+    return Home(paths, choice.why, files, rules, stop, owner, faults)
 
 
 def _current_directory() -> Path:

@@ -41,7 +41,7 @@ REST: Final = "\x1b[J"
 def follow_status(spoken: Globals, *, as_json: bool) -> None:
     """Show the home's state until a signal comes or the reader is gone."""
     stop_flag.listen()
-    home = spoken.open()
+    home = spoken.open(lenient=True)
     home.agents(spoken.agent)  # one that isn't there is told before anything is shown
     with contextlib.suppress(BrokenPipeError):
         if as_json:

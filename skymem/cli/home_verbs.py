@@ -81,7 +81,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
     from skymem.errors import DamageFoundError
 
     spoken = globals_of(context)
-    found = examine(spoken.open(), spoken.agent)
+    found = examine(spoken.open(lenient=True), spoken.agent)
     problems = [one for one in found if one["state"] == "problem"]
     if as_json:
         render.document({"problems": problems, "checks": found})

@@ -35,7 +35,7 @@ def recent(
     from skymem.recall.request import filters_of
 
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     filters = filters_of(kind=kind, tags=tag or ())
     since_us = None if hours is None else round(now() * 1_000_000 - hours * HOUR_US)
@@ -66,7 +66,7 @@ def archive_search(
     from skymem.recall.request import since as read_since
 
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     filters = filters_of(
         tags=tag or (),
         since_us=None if since is None else read_since(since, now()),

@@ -37,7 +37,7 @@ def remember(
 
     spoken = globals_of(context)
     agent = spoken.bound_agent()
-    home = spoken.open(appending=True)
+    home = spoken.open_to_use(appending=True)
     if from_stdin == (text is not None):
         raise UsageError("give either TEXT or --stdin")
     if from_stdin and any(option is not None for option in (importance, tag, kind, ttl_days, meta)):
@@ -101,7 +101,7 @@ def show(
 
     spoken = globals_of(context)
     agent = spoken.bound_agent()
-    kept = spoken.open().find(agent, name)
+    kept = spoken.open_to_use().find(agent, name)
     document = {
         "id": kept.id,
         "agent": agent,
@@ -127,7 +127,7 @@ def agents_list(context: typer.Context, as_json: Json = False) -> None:
     from skymem.overview import agents_overview
 
     spoken = globals_of(context)
-    found = agents_overview(spoken.open(), spoken.agent)
+    found = agents_overview(spoken.open_to_use(), spoken.agent)
     if as_json:
         render.document({"agents": found})
         return

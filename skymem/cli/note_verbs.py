@@ -52,7 +52,7 @@ def note_write(
 
     spoken = globals_of(context)
     agent = spoken.bound_agent()
-    home = spoken.open(appending=True)
+    home = spoken.open_to_use(appending=True)
     new = NewNote(
         kind, text, scope, user, tag or (), confidence=confidence, stability=stability or "stable",
         ttl_days=ttl_days, sensitivity=sensitivity, evidence=evidence or (), job_id=job_id,
@@ -83,7 +83,7 @@ def note_list(
     from skymem.notes import get_notes
 
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     found = get_notes(
         home, agent, user_id=user, kind=kind, scope=scope, tags=tag or (), limit=limit
@@ -164,7 +164,7 @@ def profile(context: typer.Context, user: User = None, as_json: Json = False) ->
     from skymem.profiles import profiles
 
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     found = profiles(home, agent, user)
     if as_json:
@@ -185,7 +185,7 @@ def project_list(context: typer.Context, as_json: Json = False) -> None:
     from skymem.profiles import projects
 
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     found = projects(home, agent)
     if as_json:
@@ -221,7 +221,7 @@ def project_show(
     from skymem.profiles import projects
 
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     found = projects(home, agent, name)
     if not found:

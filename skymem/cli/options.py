@@ -29,13 +29,29 @@ class Globals:
 
         return check_agent_name(agent_from_environment() if self.agent is None else self.agent)
 
-    def open(self, *, appending: bool = False) -> "Home":
-        """Open the home, as its owner."""
+    def open(self, *, appending: bool = False, lenient: bool = False) -> "Home":
+        """Open the home, as its owner; with `lenient` also where its rules are faulty."""
         from skymem.app import open_home
 
-        stop = stop_flag.asked
-        home = open_home(self.home, stop=stop, become_owner=True, appending=appending)
+        home = open_home(
+            self.home,
+            stop=stop_flag.asked,
+            become_owner=True,
+            appending=appending,
+            lenient=lenient,
+        )
         home.program = self.program
+        return home
+
+    def open_to_use(self, *, appending: bool = False) -> "Home":
+        """Open the home for who only reads or appends: of faulty rules it is told, and goes on."""
+        from skymem.cli.render import complain
+
+        home = self.open(appending=appending, lenient=True)
+        for fault in home.faults:
+            complain(fault)
+        if home.faults:
+            complain("this goes on without what is wrong there; jobs wait until it is mended")
         return home
 
 

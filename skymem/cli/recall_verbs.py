@@ -73,11 +73,12 @@ def recall(
     )
     asked = request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
     spoken = globals_of(context)
-    home = spoken.open()
+    home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     found = recall_and_note(home, agent, asked)
     for reason in found.degraded:
         render.complain(reason)
+    found.degraded += home.faults  # told already
     if as_json:
         render.document(found.as_json())
     else:

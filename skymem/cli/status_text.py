@@ -10,7 +10,7 @@ from skymem.overview import status_overview
 
 def print_status(home: str | None, agent: str | None = None, *, as_json: bool) -> None:
     """Print the state of a home, or of one agent in it, for a person or as one JSON document."""
-    found = status_overview(open_home(home, become_owner=True), agent)
+    found = status_overview(open_home(home, become_owner=True, lenient=True), agent)
     if as_json:
         render.document(found)
         return

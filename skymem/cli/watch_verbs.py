@@ -17,7 +17,7 @@ def check(context: typer.Context, as_json: Json = False) -> None:
     from skymem.health import health_of
 
     spoken = globals_of(context)
-    found = health_of(spoken.open(), spoken.agent)
+    found = health_of(spoken.open(lenient=True), spoken.agent)
     if as_json:
         render.document(found)
     else:

@@ -118,7 +118,7 @@ def test_a_broken_rules_file_ends_with_78_and_its_place(
 ) -> None:
     (shell.home / file).write_text(text)
 
-    for words in (["promote"], ["remember", "x"], ["run", "--once"], ["status"]):
+    for words in (["promote"], ["undo"], ["run", "--once"]):
         told = shell(*words)
         assert told.code == 78
         assert file + place in told.err
