@@ -18,8 +18,9 @@ from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready, settle
 from skymem.jobs.put_back import Return, Returning
 from skymem.jobs.workplace import Workplace
+from skymem.model.identity import derived_id, digest
 from skymem.model.plan import STAYING, Reason
-from skymem.model.spelling import former
+from skymem.model.spelling import former, read_line
 from skymem.model.strict_json import BOM
 from skymem.stores.catalog import Catalog, Found
 from skymem.stores.edits import Edit
@@ -298,17 +299,22 @@ class _Undoing:
         self._back.gone.setdefault(place.file, []).append(edit)
 
     def _as_it_was(self, name: str, place: Found) -> bytes:
-        """The line as it stood in short-term: the one spelling that has its fingerprint."""
+        """The line as it stood in short-term: the one spelling that has its fingerprint.
+
+        A run that was killed noted none: then the likeliest that is the same memory, for a writer's
+        own id must not be taken for one of ours.
+        """
         raw = self._raw(place)
         wanted = self._record.before.get(name)
         key = self._work.home_key()
         likely = b""
         for line in former(raw):
-            likely = likely or line
             if key.fingerprint(line) == wanted:
                 return line + b"\n"
+            if not likely and _name(line) == name:
+                likely = line
         self._respelled += wanted is not None
-        return likely + b"\n"
+        return (likely or raw) + b"\n"
 
     def _raw(self, place: Found) -> bytes:
         path = self._shelf.paths.directory / place.file
@@ -336,3 +342,8 @@ class _Undoing:
             where = (place.tier, place.file, self._own, now, reason, after)
             self._back.to_trash.append(Held(name, *where, self._raw(place)))
             self._leaves(place)
+
+
+def _name(line: bytes) -> str:
+    memory = read_line(line)
+    return memory.source_id or derived_id(digest(memory))

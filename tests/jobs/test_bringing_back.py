@@ -15,6 +15,7 @@ from skymem.recall.request import Filters
 from skymem.stores.files import Files
 from skymem.stores.protection import read_protection, write_protection
 from tests.conftest import Desk, line
+from tests.jobs.test_finishing_what_was_left import die
 from tests.policy.test_alike import NO_COPIES
 
 MIXED = [
@@ -346,3 +347,16 @@ def test_forget_names_what_still_quotes_it_and_compress_takes_it_out(
     assert [text for text in texts if "phone" in text] == []
     assert upkeep.forget_memories(home, "sky", ["rome"])[0]["quoted_by"] != [profile]
     assert upkeep.forget_memories(home, "sky", [profile])[0]["quoted_by"] == []
+
+
+def test_undoing_a_run_that_was_killed_and_finished_leaves_writers_their_ids(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.echo(line("first", 0.9, id="mine"), line("second", 0.9))
+    before = desk.short_term.read_bytes()
+    die(desk, "promote", "rename", "short_term.jsonl")
+    (run,) = desk.run("promote")["recovered"]
+    assert desk.contents("short") == []
+    upkeep.undo_run(home, run, ["sky"])
+
+    assert desk.short_term.read_bytes() == before
