@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 from skymem.jobs.move import Carrying
 from skymem.jobs.rotate import archived, new_archive
 from skymem.jobs.sight import Sight
-from skymem.model.plan import Damage, Entry, Plan, Stored
+from skymem.model.plan import Damage, Decision, Entry, Plan, Reason, Stored
 from skymem.policy.alike import word_key
 from skymem.policy.merge import MergeItem, plan_merge
-from skymem.policy.promote import quarantine, repeat
+from skymem.policy.promote import leave, quarantine, repeat
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.standings import Standings
@@ -44,6 +44,9 @@ class Candidates:
         self._leaving: list[Entry | Damage] = []
         """Damage, and repeats: every job takes them out of short-term."""
 
+        self._merged: list[Entry] = []
+        """Superseded lines of short-term: a merge that was killed may have left them there."""
+
         self._once: set[str] = set()
         self._twins: list[Entry] = []
         """Exact repeats of candidates: each leaves with its twin (design §3)."""
@@ -65,6 +68,7 @@ class Candidates:
             quarantine(one) if isinstance(one, Damage) else repeat(one, one.elsewhere)
             for one in self._leaving
         ]
+        plan.decisions += self._left_behind()
         leaving = {decision.id for decision in plan.decisions if decision.action == "archive"}
         plan.decisions += [repeat(one, "this run") for one in self._twins if one.id in leaving]
         plan.decisions.sort(key=lambda decision: decision.start)
@@ -81,6 +85,9 @@ class Candidates:
                 self._leaving.append(entry)
             elif entry.id in self._once:
                 self._twins.append(entry)
+            elif self._standings.of_memory(entry.id, entry.memory) == "superseded":
+                self._once.add(entry.id)
+                self._merged.append(entry)
             elif self._standings.let(entry.id, entry.memory):
                 place = (entry.start, entry.end, entry.line)
                 item = MergeItem(
@@ -89,6 +96,21 @@ class Candidates:
                 if self._is_candidate(item):
                     self._once.add(entry.id)
                     yield item
+
+    def _left_behind(self) -> Iterator[Decision]:
+        """Archive what an earlier merge made something of and was killed before it took it away."""
+        chains = self._standings.chains
+        above = {entry.id: chains.superseded_by(entry.id) or "" for entry in self._merged}
+        places = self._sight.catalog.find(self._sight.agent, sorted({*above.values()}))
+        cites = {
+            kept.id: {*kept.memory.evidence_ids} & {*kept.memory.supersedes}
+            for kept in self._sight.shelf.read(places)
+            if kept.tier == "long"
+        }
+        for entry in self._merged:
+            by = above[entry.id]
+            if entry.id in cites.get(by, ()) and not entry.pinned and entry.restored != "merged":
+                yield leave("archive", entry, Reason("merged", note=by))
 
     def _is_candidate(self, item: MergeItem) -> bool:
         """Whether a line of short-term is a volatile note, or says what long-term has."""
