@@ -25,7 +25,7 @@ from skymem.errors import (
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.rules import RetentionRules
 from skymem.ownership import enter, not_owner
-from skymem.policy.admit import check_agent_name
+from skymem.policy.admit import check_agent_name, check_beginning
 from skymem.stores.files import Files, Modes, disk_errors
 from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
 from skymem.stores.lock import never_stopped
@@ -202,7 +202,9 @@ class Home:
 
         Raises:
             UnknownMemoryError: there is none, or several begin like this.
+            UsageError: it is empty.
         """
+        check_beginning(name)
         if any("\ud800" <= letter <= "\udfff" for letter in name):  # no UTF-8, and ids are
             raise UnknownMemoryError(f"{name} (agent {agent})")
         work, shelf = self.workplace(dry_run=dry_run), self.shelf(agent)

@@ -3,10 +3,11 @@
 One code path for the CLI and the Python API, above the jobs whose work it is.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from skymem.errors import UnknownMemoryError
+from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.prepare import ready
@@ -37,10 +38,11 @@ def forget_memories(
 
     Raises:
         UnknownMemoryError: one is not there, or in trash already; nothing was forgotten.
-        UsageError: the pattern is no regular expression.
+        UsageError: an id is empty, or the pattern is no regular expression or fits everything.
     """
+    matching = None if pattern is None else _narrow(pattern)
     ids = [_living(home, agent, name, dry_run=dry_run).id for name in names]
-    wanted = Wanted(frozenset(ids), pattern_of(pattern) if pattern is not None else None)
+    wanted = Wanted(frozenset(ids), matching)
     work, table = home.workplace(dry_run=dry_run), {"forget": forget(wanted)}
     detail, outcomes = runner.run(work, "forget", [agent], dry_run=dry_run, table=table)
     if not dry_run:
@@ -159,6 +161,16 @@ def trash_listing(home: "Home", agents: Sequence[str]) -> list[dict[str, Any]]:
         for agent in agents
         for held in work.shelf(agent).trash.all()
     ]
+
+
+def _narrow(pattern: str) -> "re.Pattern[str]":
+    """Read a pattern; one that fits where there is nothing, as an empty one, is a slip."""
+    found = pattern_of(pattern)
+    if found.search("") and found.search("\0"):
+        raise UsageError(
+            f"pattern {pattern!r:.60} matches everything; use --match . if you mean that"
+        )
+    return found
 
 
 def _living(home: "Home", agent: str, name: str, *, dry_run: bool) -> Kept:

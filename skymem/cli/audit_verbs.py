@@ -71,7 +71,7 @@ def audit_log(
     Example: skymem audit log --since 1d
     """
     from skymem.app import now
-    from skymem.policy.admit import check_agent_name
+    from skymem.policy.admit import check_agent_name, check_beginning
     from skymem.recall.request import since as read_since
     from skymem.stores.audit_log import Wanted, log
 
@@ -80,7 +80,7 @@ def audit_log(
     wanted = Wanted(
         agent=None if spoken.agent is None else check_agent_name(spoken.agent),
         run=run,
-        id=name,
+        id=None if name is None else check_beginning(name),
         since=0.0 if since is None else read_since(since, now()) / 1_000_000,
     )
     found = log(home.workplace().ledger(), wanted, limit)

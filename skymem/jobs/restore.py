@@ -8,6 +8,7 @@ from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready, settle
 from skymem.jobs.put_back import Return
 from skymem.jobs.workplace import Workplace
+from skymem.policy.admit import check_beginning
 from skymem.stores.catalog import Catalog
 from skymem.stores.ledger import in_batches
 from skymem.stores.shelf import Shelf
@@ -27,6 +28,7 @@ def restore(
 
     Raises:
         UnknownMemoryError: one is not in trash; nothing was restored.
+        UsageError: a name is empty.
         BusyError, DiskError: nothing is lost; do it again.
     """
     started = work.now()
@@ -73,7 +75,7 @@ def _find(shelf: Shelf, names: Collection[str]) -> list[Held]:
     """Find each by its id, or by letters that begin just one."""
     exact: dict[str, Held] = {}
     order: dict[str, int] = {}
-    begins: dict[str, dict[str, Held]] = {name: {} for name in names}
+    begins: dict[str, dict[str, Held]] = {check_beginning(name): {} for name in names}
     for number, held in enumerate(shelf.trash.all()):  # the last removal wins
         order[held.id] = number
         for name in names:

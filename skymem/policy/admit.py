@@ -1,4 +1,4 @@
-"""What may come in: agent names.
+"""What may come in: agent names, and what is typed to name a memory.
 
 An agent's name becomes a directory, a lock and a collection, so only an allow-list is safe:
 what is not on it cannot be a twin in another case or script, a way out of the home (`..`), or
@@ -8,7 +8,7 @@ a name some file system refuses.
 import re
 from typing import Final
 
-from skymem.errors import AgentNameError
+from skymem.errors import AgentNameError, UsageError
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ALLOWED: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -24,6 +24,16 @@ def check_agent_name(name: str) -> str:
     fault = agent_name_fault(name)
     if fault is not None:
         raise AgentNameError(name[:_SHOWN_MAX], fault)
+    return name
+
+
+def check_beginning(name: str) -> str:
+    """Give back what begins the id of a memory, or is one; nothing would begin them all.
+
+    Raises UsageError: a script's variable was empty, and the only memory would be the one meant.
+    """
+    if not name.strip():
+        raise UsageError("an id is empty; give an id, or its first letters (see: skymem recent)")
     return name
 
 
