@@ -4,24 +4,53 @@ One code path for the CLI and the Python API, above the jobs whose work it is.
 """
 
 import re
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.prepare import ready
+from skymem.model.memory import Memory
+from skymem.model.plan import Damage, Plan
+from skymem.model.strict_json import LineDamage
 from skymem.recall.listing import pattern_of
 from skymem.stores.catalog import EVIDENCE
+from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Kept
 from skymem.stores.standings import Standings
+from skymem.stores.trash import Held
 
 if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.jobs.detail import Outcome
     from skymem.jobs.workplace import Workplace
+
+
+GLANCE_LETTERS: Final = 400
+"""Of a text that is looked at: many are held at once."""
+
+
+class Glance(NamedTuple):
+    """A memory as far as a person needs it to know which it is."""
+
+    id: str
+    tier: str
+    text: str
+    """The beginning of it."""
+
+    @classmethod
+    def at(cls, kept: Kept) -> "Glance":
+        """Look at a memory."""
+        return cls(kept.id, kept.tier, beginning(kept.memory))
+
+
+def beginning(memory: Memory) -> str:
+    """The beginning of a memory's text; of a structured record, of the text in it."""
+    return memory.searchable[:GLANCE_LETTERS]
 
 
 def forget_memories(
@@ -65,6 +94,28 @@ def _quoting(work: "Workplace", agent: str, runs: Collection[str]) -> list[str]:
 
     with work.catalog() as catalog:
         return work.ask(catalog, shelf, ask) if gone else []
+
+
+def glances(home: "Home", plan: Plan) -> list[Glance]:
+    """The memories that a rehearsed plan takes to trash, to be looked at before it is done."""
+    names = {decision.id for decision in plan.decisions if decision.action == "trash"}
+    work, shelf = home.workplace(dry_run=True), home.shelf(plan.agent)
+
+    def look() -> Iterator[Kept]:
+        naming = Naming(plan.agent, catalog)
+        for entry in shelf.short_entries():
+            if not isinstance(entry, Damage):
+                naming.name([entry])
+                if entry.id in names and not entry.elsewhere:
+                    yield Kept(entry.id, "short", shelf.paths.short_term.name, entry.memory)
+        places = catalog.find(plan.agent, sorted(names)).items()
+        yield from shelf.read({name: one for name, one in places if one.tier != "trash"})
+
+    with work.catalog() as catalog, disk_errors(shelf.paths.directory):
+        found = work.ask(catalog, shelf, lambda: {kept.id: Glance.at(kept) for kept in look()})
+    # What has not come to short-term yet can't be looked at; that it would go is told all the same.
+    unseen = [Glance(name, "short", "") for name in sorted(names - found.keys())]
+    return [*found.values(), *unseen]
 
 
 def restore_memories(
@@ -143,8 +194,13 @@ def pin_memory(
     return kept.id
 
 
-def trash_listing(home: "Home", agents: Sequence[str]) -> list[dict[str, Any]]:
-    """What is in trash, oldest removal first: whence, why, and until when it can be restored."""
+def trash_listing(
+    home: "Home", agents: Sequence[str], *, texts: bool = False
+) -> list[dict[str, Any]]:
+    """What is in trash, oldest removal first: whence, why, and until when it can be restored.
+
+    With `texts` each has the beginning of its text as well.
+    """
     work = home.workplace()
     keep = home.rules.trash.keep_seconds
     return [
@@ -157,10 +213,19 @@ def trash_listing(home: "Home", agents: Sequence[str]) -> list[dict[str, Any]]:
             "until": held.trashed_at + keep,
             "gate": held.reason.gate,
             "reason": held.reason.words(),
+            **({"text": _text_of(held)} if texts else {}),
         }
         for agent in agents
         for held in work.shelf(agent).trash.all()
     ]
+
+
+def _text_of(held: Held) -> str:
+    """The beginning of what lies in trash; of a line that a hand has broken there is none."""
+    try:
+        return beginning(held.memory)
+    except LineDamage:
+        return ""
 
 
 def _narrow(pattern: str) -> "re.Pattern[str]":

@@ -1,9 +1,6 @@
 """Verbs that find memories: recall."""
 
 import json
-import shutil
-import sys
-import unicodedata
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,8 +13,6 @@ if TYPE_CHECKING:  # other verbs must not pay for it
     from skymem.app import Home
     from skymem.recall.request import Request
     from skymem.recall.result import Recall, Recalled
-
-NO_TERMINAL_COLUMNS = 0
 
 
 Limit = Annotated[int, typer.Option(help="How many, at most.")]
@@ -97,12 +92,12 @@ def _pair(given: str) -> tuple[str, str]:
 
 
 def _print(found: "Recall") -> None:
-    columns = _columns()
+    columns = render.columns()
     for one in found:
         date = render.moment(one.ts)[:10]
         name = render.harmless(one.id[: render.ID_LETTERS])
         head = f"{one.score:.3f}  {one.tier:<7}  {name:<{render.ID_LETTERS}}  {date:<10}  "
-        render.line(_cut(head + render.harmless(_text(one)), columns))
+        render.line(render.cut(head + render.harmless(_text(one)), columns))
 
 
 def _text(one: "Recalled") -> str:
@@ -126,20 +121,3 @@ def _why_nothing(home: "Home", agent: str, asked: "Request") -> str:
         some = f"{', '.join(others)} (name one: skymem --agent {others[0]} recall)"
         return f"agent {agent} has no memory; there are some of {some}"
     return "nothing is remembered yet; begin with: skymem remember TEXT"
-
-
-def _columns() -> int:
-    """How wide the terminal is; a pipe gets the whole text."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NO_TERMINAL_COLUMNS
-
-
-def _cut(text: str, columns: int) -> str:
-    """Cut a line to what a terminal shows on one; an ideograph takes two columns."""
-    if columns <= NO_TERMINAL_COLUMNS:
-        return text
-    used = 0
-    for at, letter in enumerate(text):
-        used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        if used > columns:
-            return text[: max(0, at - 1)] + "…"
-    return text

@@ -2,12 +2,18 @@
 
 import json
 import os
+import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 ID_LETTERS = 12
+FIRST_WORDS: Final = 60
+"""Letters of a memory's text that tell which it is; `skymem show` has all of it."""
+
+NO_TERMINAL: Final = 0
 
 
 def document(value: Mapping[str, Any]) -> None:
@@ -36,6 +42,28 @@ def harmless(text: str) -> str:
 
 def _escape(one: str) -> str:
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(one) or f"\\u{ord(one):04x}"
+
+
+def first_words(text: str) -> str:
+    """The beginning of a memory's text in one line, harmless."""
+    return cut(harmless(" ".join(text[: 2 * FIRST_WORDS].split())), FIRST_WORDS)
+
+
+def columns() -> int:
+    """How wide the terminal is; a pipe gets whole lines (`NO_TERMINAL`)."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NO_TERMINAL
+
+
+def cut(text: str, width: int) -> str:
+    """Cut a line to what a terminal shows on one; an ideograph takes two columns."""
+    if width <= NO_TERMINAL:
+        return text
+    used = 0
+    for at, letter in enumerate(text):
+        used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if used > width:
+            return text[: max(0, at - 1)] + "…"
+    return text
 
 
 def moment(seconds: float | None) -> str:

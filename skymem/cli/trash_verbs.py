@@ -30,15 +30,22 @@ def forget(
     """
     from skymem.errors import UsageError
     from skymem.jobs.detail import exit_code
-    from skymem.upkeep import forget_memories
+    from skymem.upkeep import forget_memories, glances
 
     if bool(ids) == (match is not None):
         raise UsageError("give either ids or --match PATTERN")
     spoken = globals_of(context)
     agent = spoken.bound_agent()
     stop_flag.listen()
-    detail, outcomes = forget_memories(spoken.open(), agent, ids or [], match, dry_run=dry_run)
+    home = spoken.open()
+    detail, outcomes = forget_memories(home, agent, ids or [], match, dry_run=dry_run)
+    for plan in () if as_json else (plan for outcome in outcomes for plan in outcome.plans):
+        for name, tier, text in glances(home, plan):
+            told = f"{render.harmless(name[: render.ID_LETTERS]):<{render.ID_LETTERS}}  {tier:<7}"
+            render.line(f"{told}  {render.first_words(text)}")
     told = f"{detail['forgotten']} forgotten"
+    if detail["forgotten"] and (pinned := detail["skipped"].get("pinned")):
+        told += f"; {pinned} pinned and left (first: skymem unpin ID)"
     if quoted_by := detail.get("quoted_by"):
         told += (
             f"; its words still stand in {', '.join(quoted_by)}: compress takes them out of "
@@ -144,7 +151,7 @@ def trash_list(context: typer.Context, as_json: Json = False) -> None:
 
     spoken = globals_of(context)
     home = spoken.open()
-    found = trash_listing(home, home.agents(spoken.agent))
+    found = trash_listing(home, home.agents(spoken.agent), texts=not as_json)
     if as_json:
         render.document({"trash": found})
         return
@@ -156,10 +163,12 @@ def trash_list(context: typer.Context, as_json: Json = False) -> None:
             render.moment(one["trashed_at"]),
             render.moment(one["until"]),
             render.harmless(one["reason"]),
+            render.first_words(one["text"]),
         ]
         for one in found
     ]
-    render.table(["agent", "id", "was in", "removed (UTC)", "kept until (UTC)", "why"], rows)
+    headings = ["agent", "id", "was in", "removed (UTC)", "kept until (UTC)", "why", "text"]
+    render.table(headings, rows)
 
 
 def _pin(context: typer.Context, name: str, *, pinned: bool, dry_run: bool, as_json: bool) -> None:

@@ -6,11 +6,14 @@ Ids, counts, gates and numbers only (promise 6). Keys are fixed; see README, "Wh
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from skymem.errors import SkymemError
 from skymem.jobs.own_keys import own_keys
 from skymem.model.plan import STAYING, Plan
+
+EVERY_TIER: Final = ("merge", "prune")
+"""Jobs that look at more than short-term."""
 
 
 class Ended(Protocol):
@@ -258,6 +261,8 @@ def _sum_known(numbers: Iterable[int | None]) -> int | None:
 
 def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -> str:
     """Say why a run that did nothing did nothing (promise 8)."""
+    if job == "forget" and detail["ok"]:
+        return _why_not_forgotten(detail["skipped"])
     if detail["repeats"] or detail["quarantined"]:
         return "what left short-term was repeated or unreadable"
     if detail["skipped"]:
@@ -266,9 +271,20 @@ def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -
         return "it failed"
     if not outcomes:
         return "there is no agent yet"
-    if detail["eligible"]:
-        return f"nothing of {detail['eligible']} line(s) in short-term is for it, nor elsewhere"
-    return "short-term is empty"
+    return _why_not_due(job, detail["eligible"])
+
+
+def _why_not_forgotten(skipped: Mapping[str, int]) -> str:
+    if not skipped:
+        return "nothing matched"
+    return f"{skipped['pinned']} pinned; first: skymem unpin ID"
+
+
+def _why_not_due(job: str, lines: int) -> str:
+    if lines:
+        return f"nothing of {lines} line(s) in short-term is for it, nor elsewhere"
+    elsewhere = ", and nothing elsewhere is due" if job in EVERY_TIER else ""
+    return f"short-term is empty{elsewhere}"
 
 
 def _why_kept(job: str, skipped: Mapping[str, int]) -> str:

@@ -32,6 +32,7 @@ def test_empty_rules_remove_nothing(shell: Shell, full: Path) -> None:
 
     assert (told.code, full.read_bytes()) == (0, before)
     assert "0 moved to trash" in told.out
+    assert "(short-term is empty, and nothing elsewhere is due)" in told.out
 
 
 @pytest.mark.parametrize(
