@@ -24,6 +24,7 @@ from skymem.jobs.summary import summary
 
 if TYPE_CHECKING:
     from skymem.jobs.detail import Ended
+    from skymem.model.plan import Plan
     from skymem.stores.home import HomePaths
 
 SHOWN_DECISIONS = 20
@@ -217,10 +218,12 @@ def _run(
         detail, outcomes = home.run_job(
             job, action=action, agent=spoken.agent, dry_run=dry_run, **more
         )
-    if plan is not None:
-        save_plans(plan, outcomes, job, now(), home=home.paths)
+    saved = plan is not None and save_plans(plan, outcomes, job, now(), home=home.paths)
+    if saved:
         detail["plan"] = str(plan)
     _tell(detail, outcomes, as_json=as_json)
+    if plan is not None and not saved:
+        render.complain(f"no plan was saved to {plan}")
     raise typer.Exit(exit_code(outcomes))
 
 
@@ -230,7 +233,7 @@ def _tell(detail: dict[str, Any], outcomes: "Sequence[Ended]", *, as_json: bool)
         return
     for outcome in outcomes:
         for plan in outcome.plans:
-            _decisions(plan.job, plan.agent, plan.decisions)
+            _decisions(plan)
     if "degraded" in detail:  # a run that ended in the middle has no sums to tell
         render.line(summary(detail))
     for reason in detail.get("degraded", ()):
@@ -241,10 +244,14 @@ def _tell(detail: dict[str, Any], outcomes: "Sequence[Ended]", *, as_json: bool)
         render.line(f"plan saved: {detail['plan']}")
 
 
-def _decisions(job: str, agent: str, decisions: Any) -> None:
-    for decision in decisions[:SHOWN_DECISIONS]:
+def _decisions(plan: "Plan") -> None:
+    for decision in plan.decisions[:SHOWN_DECISIONS]:
         name = decision.id[: render.ID_LETTERS] or f"bytes {decision.start}–{decision.end}"
-        render.line(f"{agent}: {decision.action} {name}  {decision.reason.words()}")
-    if len(decisions) > SHOWN_DECISIONS:
-        more = len(decisions) - SHOWN_DECISIONS
-        render.line(f"{agent}: … and {more:,} more (all of them: skymem {job} --plan FILE)")
+        why = decision.reason.words()
+        render.line(render.harmless(f"{plan.agent}: {decision.action} {name}  {why}"))
+    for made in plan.additions[:SHOWN_DECISIONS]:
+        basis = len({*made.evidence, *made.supersedes})
+        render.line(f"{plan.agent}: write a {made.what}  of {basis:,} memories")
+    more = len(plan.decisions[SHOWN_DECISIONS:]) + len(plan.additions[SHOWN_DECISIONS:])
+    if more:
+        render.line(f"{plan.agent}: … and {more:,} more (all of them: --dry-run --json)")

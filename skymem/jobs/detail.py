@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from skymem.errors import SkymemError
 from skymem.jobs.own_keys import own_keys
+from skymem.jobs.planned import planned
 from skymem.model.plan import STAYING, Plan
 
 EVERY_TIER: Final = ("merge", "prune")
@@ -200,9 +201,11 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
     if recovered:
         detail["recovered"] = recovered
     if frame.dry_run:
-        detail["dry_run"] = True
+        detail |= {"dry_run": True, **planned(plan for one in each for plan in one.plans)}
     if not detail["acted"]:
         detail["why"] = _why_nothing(job, each, detail)
+    elif any(plan.over for one in each for plan in one.plans):
+        detail["why"] = "the loss budget stops it"
     errors = [f"{outcome.agent}: {outcome.error}" for outcome in each if outcome.error]
     if errors:
         detail["error"] = "; ".join(errors)
@@ -239,6 +242,9 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
     for key in ("dry_run", "recovered", "unfinished"):
         if key in promote:
             whole[key] = promote[key]
+    for key in ("decisions", "additions"):
+        if key in promote:
+            whole[key] = [*promote[key], *rotate[key]]
     if not whole["acted"]:
         whole["why"] = "; ".join(dict.fromkeys(str(step["why"]) for step in (promote, rotate)))
     errors = dict.fromkeys(str(step["error"]) for step in (promote, rotate) if "error" in step)

@@ -19,17 +19,24 @@ _BEGINS = b'{"skymem_plan"'
 
 def save_plans(
     path: Path, outcomes: Iterable[Ended], job: str, now: float, *, home: HomePaths
-) -> None:
+) -> bool:
     """Save what a dry run decided; ids, places and numbers, never text (promise 6).
+
+    Returns whether it decided anything: of a run that failed for all agents there is no plan, nor
+    is one that must not be carried out.
 
     Raises:
         UsageError: something that is no plan is there, or the place is none for a plan.
         DiskError: it can't be written.
     """
     _check_target(path, home)
-    plans = [plan.to_json() for outcome in outcomes for plan in outcome.plans]
+    ended = (outcome for outcome in outcomes if not outcome.error)
+    plans = [plan.to_json() for outcome in ended for plan in outcome.plans]
+    if not plans:
+        return False
     document = {"skymem_plan": 1, "job": job, "made": now, "plans": plans}
     Files().replace(path, json.dumps(document).encode() + b"\n")
+    return True
 
 
 def _check_target(path: Path, home: HomePaths) -> None:

@@ -5,7 +5,6 @@ Over its loss budget the run stops whole, before anything is removed (row X4).
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from skymem.errors import LossBudgetError
 from skymem.jobs import removal
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
@@ -26,8 +25,7 @@ SECOND_US = 1_000_000
 def plan(sight: Sight) -> Plan:
     """Read every tier's candidates and decide; changes nothing.
 
-    Raises:
-        LossBudgetError: it would remove more by judgement than its budget.
+    A plan that would remove more by judgement than the budget lets it says so (`Plan.over`).
     """
     rules = sight.work.rules
     found = plan_prune(
@@ -37,7 +35,7 @@ def plan(sight: Sight) -> Plan:
         now_us=sight.now_us,
         grace_us=round(rules.restore_grace_seconds * SECOND_US),
     )
-    _check_budget(sight, found)
+    found.over = _over_budget(sight, found)
     found.decisions += removal.repeats(sight, found.decisions)
     return found
 
@@ -104,18 +102,16 @@ def _archives(sight: Sight, life: Lifecycle) -> list[ArchiveFile]:
     ]
 
 
-def _check_budget(sight: Sight, found: Plan) -> None:
-    """Stop a run whole that would remove more by judgement than it may."""
+def _over_budget(sight: Sight, found: Plan) -> str:
+    """By how much a run would remove more by judgement than it may; "" when it may."""
     judged = {
         tier: found.judged.get(tier, 0) + found.judged_later.get(tier, 0)
         for tier in {*found.judged, *found.judged_later}
     }
     if not judged:
-        return
+        return ""
     work, life = sight.work, Lifecycle(sight.catalog, sight.agent)
     sizes = {tier: life.count(tier) for tier in ("long", "archive")} | {"short": found.lines}
     runs = (Spent(at, spent) for at, spent in sight.catalog.judged_runs(sight.agent, work.ledger()))
     spent = spent_lately(runs, work.now())
-    over = overrun(judged, sizes, spent, work.rules.budget, work.max_loss)
-    if over is not None:
-        raise LossBudgetError(over)
+    return overrun(judged, sizes, spent, work.rules.budget, work.max_loss) or ""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skymem.errors import InterruptedRunError, SkymemError, StalePlanError
+from skymem.errors import InterruptedRunError, LossBudgetError, SkymemError, StalePlanError
 from skymem.jobs.detail import Outcome
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import JOBS, Job, Table
@@ -76,6 +76,8 @@ def rehearse(
     for outcome, plan in zip(outcomes, plans, strict=True):
         outcome.add(plan)
         outcome.plans.append(plan)
+        if plan.over:  # without the hint, which is to rehearse it
+            outcome.fail(plan.over, LossBudgetError.exit_code, LossBudgetError(plan.over))
 
 
 def _plan_steps(

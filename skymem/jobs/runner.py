@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from skymem.errors import SkymemError, StalePlanError
+from skymem.errors import LossBudgetError, SkymemError, StalePlanError
 from skymem.jobs import index
 from skymem.jobs.canary import WATCHED, Canaries, CanaryLostError
 from skymem.jobs.clock import check_clock
@@ -245,6 +245,8 @@ def _once(  # noqa: PLR0917  (as above)
         plan.inputs = reading.inputs(surroundings(work, shelf))
         if saved is not None and not same_decisions(saved, plan):
             raise StalePlanError(difference(saved, plan))
+        if plan.over:
+            raise LossBudgetError(plan.over)
         canaries = work.canaries if name in WATCHED and _acts(plan) else None
         if canaries is not None and not canaries.noted(shelf.paths.name):
             raise _UnwatchedError(canaries, shelf)

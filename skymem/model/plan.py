@@ -129,6 +129,9 @@ class Plan:
     judged_later: dict[str, int] = field(default_factory=dict)
     """The same of later rounds: a run that is over its budget stops before its first."""
 
+    over: str = ""
+    """By how much it is over the loss budget: then it is to be looked at, and not carried out."""
+
     def count(self, action: Action) -> int:
         """How many decisions are of this kind."""
         return sum(1 for decision in self.decisions if decision.action == action)

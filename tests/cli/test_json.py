@@ -56,6 +56,39 @@ def test_stdout_is_one_document_with_the_promised_keys(
     assert told.out.count("\n") == 1
 
 
+def test_a_dry_run_tells_each_decision_and_what_it_would_write(shell: Shell) -> None:
+    """By id, gate and numbers, never text; a run itself has them in the ledger."""
+    copy = b'{"content": "secret word", "ts": %d, "kind": "fact", "importance": 0.9}\n'
+    shell.short_term.write_bytes(copy % 1)
+    assert shell("promote").code == 0
+    shell.short_term.write_bytes(copy % 2 + b"no json\n")
+    short = shell("recent", "--json").json["results"][0]["id"]
+
+    told = shell("merge", "--dry-run", "--json")
+    archived, damage = told.json["decisions"]
+    assert (archived["agent"], archived["action"], archived["tier"]) == ("sky", "archive", "short")
+    assert (archived["id"], archived["gate"], archived["file"]) == (short, "merged", None)
+    assert (damage["action"], damage["id"]) == ("quarantine", None)
+    assert damage["bytes"] == [len(copy % 2), len(copy % 2) + len("no json\n")]
+    (made,) = told.json["additions"]
+    assert (made["agent"], made["what"], len(made["supersedes"])) == ("sky", "merge", 2)
+    assert "secret" not in told.out
+    assert "sky: write a merge  of 2 memories\n" in shell("merge", "--dry-run").out
+
+    shell("merge", "--accept-clock")
+    forget = shell("forget", "--match", "secret", "--dry-run", "--json")
+    assert {one["tier"] for one in forget.json["decisions"]} == {"long", "archive"}
+    assert {one["file"] for one in forget.json["decisions"]} > {"long_term.jsonl"}
+    assert {one["gate"] for one in forget.json["decisions"]} == {"by_hand"}
+    assert "secret" not in forget.out
+
+    both = shell("trigger", "memory_rotate_check", "--dry-run", "--json").json
+    assert both["decisions"] == [
+        *both["steps"]["promote"]["decisions"], *both["steps"]["rotate"]["decisions"]
+    ]  # fmt: skip
+    assert "decisions" not in shell("promote", "--json").json
+
+
 def test_show_prints_the_whole_memory_with_its_place(shell: Shell) -> None:
     name = shell("remember", "proxy restarted", "--tag", "ops", "--json").json["id"]
     found = shell("show", name[:8], "--json").json

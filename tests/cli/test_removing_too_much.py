@@ -75,6 +75,50 @@ def test_an_agent_all_of_whose_entries_are_old_keeps_them_until_a_person_says_so
     assert full.read_bytes() == before
 
 
+def test_a_dry_run_over_the_budget_shows_what_would_go_and_what_stops_it(
+    shell: Shell, full: Path
+) -> None:
+    rules(shell, "prune: {older_than: 365d, importance_below: 0.5}\n")
+    before = shell.snapshot()
+    told = shell("prune", "--dry-run")
+
+    assert told.code == 21
+    shown = told.out.splitlines()
+    assert len(shown) == 22
+    assert all(one.startswith("sky: trash ") for one in shown[:20])
+    assert shown[20] == f"sky: … and {LINES - 20} more (all of them: --dry-run --json)"
+    assert shown[21].startswith(f"prune: {LINES} would be moved to trash")
+    assert shown[21].endswith("(the loss budget stops it)")
+    assert "--max-loss 100%" in told.err
+    assert "--dry-run" not in told.err, "that is what was done"
+
+    told = shell("prune", "--dry-run", "--json")
+    assert (told.code, told.json["ok"], len(told.json["decisions"])) == (21, False, LINES)
+    assert told.json["why"] == "the loss budget stops it"
+    assert shell("prune", "--dry-run", "--max-loss", "100%").code == 0
+    assert shell.snapshot() == before
+
+
+def test_of_a_run_that_is_stopped_no_plan_is_saved(
+    shell: Shell, full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules(shell, "prune: {older_than: 365d, importance_below: 0.5}\n")
+    plan = shell.home / "plan.json"
+    told = shell("prune", "--plan", str(plan))
+    assert (told.code, "plan saved" in told.out, plan.exists()) == (21, False, False)
+    assert told.err.endswith(f"skymem: no plan was saved to {plan}\n")
+    assert "plan" not in shell("prune", "--plan", str(plan), "--json").json
+
+    shell("prune", "--max-loss", "100%", "--dry-run")
+    shell("merge")  # sees the clock
+    at = app.now() + 3650 * DAY
+    monkeypatch.setattr(app, "now", lambda: at)
+    told = shell("prune", "--plan", str(plan))
+    assert (told.code, "plan saved" in told.out, plan.exists()) == (25, False, False)
+    assert shell("apply", str(plan)).code == 2
+    assert full.exists()
+
+
 def test_a_clock_ten_years_ahead_removes_nothing_until_it_is_said_to_be_right(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from skymem import app
 from skymem.errors import StalePlanError, UsageError
 from skymem.jobs import runner
+from skymem.jobs.detail import Outcome
 from skymem.jobs.plan_file import load_plans, save_plans
 from skymem.stores.home import HomePaths
 from tests.conftest import Desk, line
@@ -214,12 +215,28 @@ def test_a_plan_is_not_put_among_the_homes_own_files(filled: Desk, name: str) ->
     assert not path.exists()
 
 
-def test_a_plan_may_take_the_place_of_a_plan(tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
-    save_plans(path, [], "promote", 0.0, home=HomePaths(tmp_path / "home"))
-    save_plans(path, [], "rotate", 1.0, home=HomePaths(tmp_path / "home"))
+def test_a_plan_may_take_the_place_of_a_plan(filled: Desk) -> None:
+    saved(filled, "promote")
+    path, plans = saved(filled, "rotate")
 
     assert b'"job": "rotate"' in path.read_bytes()
+    assert [*plans] == [("rotate", "sky")]
+
+
+def test_of_those_that_failed_no_plan_is_saved(filled: Desk) -> None:
+    path = filled.paths.root / "plan.json"
+    _, (outcome,) = filled.run_with_outcomes("promote", dry_run=True)
+    other = Outcome("promote", "hobbs")
+    other.fail("it failed", 74)
+    assert not save_plans(path, [other], "promote", 0.0, home=filled.paths)
+    assert not path.exists()
+    assert save_plans(path, [other, outcome], "promote", 0.0, home=filled.paths)
+    assert [*load_plans(path)[1]] == [("promote", "sky")]
+
+    outcome.fail("it may not be carried out", 21)
+    before = path.read_bytes()
+    assert not save_plans(path, [outcome], "promote", 0.0, home=filled.paths)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("job", ["prune", "merge"])
