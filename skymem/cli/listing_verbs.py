@@ -14,12 +14,15 @@ Tags = Annotated[
 ]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many, at most.")]
 HOUR_US = 3_600_000_000
+HOURS_MAX = 100 * 366 * 24
+"""A century: more is a slip of the hand."""
 
 
 def recent(
     context: typer.Context,
     hours: Annotated[
-        float | None, typer.Option(min=0, help="Not older than so many hours; all when left out.")
+        float | None,
+        typer.Option(min=0, max=HOURS_MAX, help="Not older than so many hours; all when left out."),
     ] = None,
     tag: Tags = None,
     kind: Annotated[str | None, typer.Option(help="Only this sort of thing.")] = None,

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from skymem.errors import InvalidMemoryError
 from skymem.model.identity import digest
-from skymem.model.memory import Memory, read_time
+from skymem.model.memory import TTL_DAYS_MAX, Memory, read_time
 from skymem.model.spelling import compose, new_fields
 from skymem.model.strict_json import BOM, LineDamage, parse_object
 
@@ -50,6 +50,7 @@ def admit_fields(
         raise InvalidMemoryError(f'field "importance": {importance} is not in 0 to 1')
     fields = new_fields(content, ts=now, tags=tags, importance=importance, extra=extra)
     try:
+        _check(Memory(fields))  # of what JSON can't spell, as no number, the field is named
         return _admit(compose(fields), limit)
     except ValueError as damage:
         raise InvalidMemoryError(str(damage)) from None
@@ -86,12 +87,16 @@ def _admit(line: bytes, limit: int) -> Admitted:
     if len(line) > limit:
         raise LineDamage(f"longer than {limit} bytes; set line_max higher, or split it")
     memory = Memory(parse_object(line))
+    _check(memory)
+    return Admitted(memory.source_id or digest(memory).hex(), line)
+
+
+def _check(memory: Memory) -> None:
     for name in _FORMS.keys() & {*memory.fields, *memory.metadata}:
         check, wanted = _FORMS[name]
         value = memory.field(name)
         if value is not None and not check(value):
             raise LineDamage(f'field "{name}": not {wanted}')
-    return Admitted(memory.source_id or digest(memory).hex(), line)
 
 
 def _is_texts(value: Any) -> bool:
@@ -107,7 +112,7 @@ def _is_share(value: Any) -> bool:
 
 
 def _is_days(value: Any) -> bool:
-    return type(value) in (int, float) and value > 0
+    return type(value) in (int, float) and 0 < value <= TTL_DAYS_MAX  # NaN is neither
 
 
 def _is_time(value: Any) -> bool:
@@ -127,7 +132,7 @@ _FORMS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = MappingProxyTyp
         "tags": (_is_texts, "a list of texts"),
         "kind": (_is_text, "text"),
         "stability": _one_of("volatile", "stable", "permanent"),
-        "ttl_days": (_is_days, "a number of days above 0"),
+        "ttl_days": (_is_days, f"a number of days above 0, at most {TTL_DAYS_MAX:,.0f}"),
         "expires_at": (_is_time, "a time"),
         "supersedes": (lambda value: _is_text(value) or _is_texts(value), "an id or a list of ids"),
         "evidence": (_is_texts, "a list of paths and URLs"),
