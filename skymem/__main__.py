@@ -1,6 +1,11 @@
 """`python -m skymem`, and the entry point of the `skymem` command."""
 
-from skymem.cli.entry import main
+import sys
+
+try:
+    from skymem.cli.entry import main
+except KeyboardInterrupt:  # as in `main` itself
+    sys.exit(130)
 
 if __name__ == "__main__":
     main()

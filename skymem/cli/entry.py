@@ -18,7 +18,17 @@ VALUED: Final = ("--home", "--agent", "--log-level")
 
 
 def main() -> None:
-    """Run a command line; ends the process with the code of README's table."""
+    """Run a command line; ends the process with the code of README's table.
+
+    Ctrl-C, outside the verbs that finish their step first, ends it without a word.
+    """
+    try:
+        _main()
+    except KeyboardInterrupt:
+        sys.exit(InterruptedRunError.exit_code)
+
+
+def _main() -> None:
     _keep_signals_back(sys.argv[1:])
     os.umask(0o077)  # whatever a library creates beside us stays private too (hazard H7)
     for stream in (sys.stdout, sys.stderr):
@@ -41,8 +51,6 @@ def main() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (or the interpreter tries again at exit)
         sys.stderr.write(f"skymem: can't write to stdout: {error.strerror}\n")
         sys.exit(DiskError.exit_code)
-    except KeyboardInterrupt:  # outside the verbs that finish their step first
-        sys.exit(InterruptedRunError.exit_code)
 
 
 def _run(words: list[str]) -> int:
