@@ -247,7 +247,7 @@ def unknown_key(file: str, level: str, name: str) -> str:
 def explain(key: str) -> Key:
     """The row of a key by its dotted name, by its name alone, or by an agent's own: `agents.sky.…`.
 
-    Raises UsageError with what was probably meant.
+    Raises UsageError with what was probably meant, or with each that has this name.
     """
     parts = key.split(".")
     if len(parts) == 3 and parts[0] in ("agents", "kinds"):
@@ -256,9 +256,12 @@ def explain(key: str) -> Key:
     for row in KEYS:
         if row.dotted == wanted:
             return row
-    for row in KEYS:
-        if row.name == wanted:
-            return row
+    named = [row for row in KEYS if row.name == wanted]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        each = ", ".join(row.dotted for row in named)
+        raise UsageError(f"several sections have a key {shown(key)}; name one: {each}")
     near = nearest(wanted, tuple(row.dotted for row in KEYS)) or nearest(
         wanted, tuple(row.name for row in KEYS)
     )

@@ -66,12 +66,12 @@ def format_size(size_bytes: float) -> str:
 
 
 def _parse(text: str, units: dict[str, int], words: dict[str, str]) -> float:
-    smallest, *_, example = list(units)[:3]
-    if _NUMBER.fullmatch(text):
-        raise ValueError(f'has no unit (try "{text}{smallest}"; units: {", ".join(units)})')
+    if _NUMBER.fullmatch(text):  # none is proposed: days taken for seconds would remove too much
+        *others, last = (f'"{text}{unit}"' for unit in units)
+        raise ValueError(f"has no unit (is it {', '.join(others)} or {last}?)")
     match = _MEASURE.fullmatch(text)
     if match is None:
-        raise ValueError(f'is not a number with a unit (such as "1{example}")')
+        raise ValueError(f'is not a number with a unit (such as "1{list(units)[2]}")')
     number, unit = match.groups()
     if unit in units:
         return float(number) * units[unit]

@@ -125,6 +125,8 @@ def test_a_key_is_explained_by_any_of_its_names(asked: str, dotted: str) -> None
         ("promote_treshold", 'did you mean "promote_threshold"'),
         ("every.minuts", 'did you mean "every.minutes"'),
         ("interval", 'did you mean "minutes"'),
+        ("older_than", "sections .* name one: compress.older_than, prune.older_than$"),
+        ("model", "name one: engine.model, compress.summarizer.model$"),
         ("zzz", "all keys: promote_threshold"),
         ("", "all keys: "),
         ("\ud800", "all keys: "),

@@ -68,7 +68,7 @@ def test_a_kind_of_ones_own_is_called_as_it_is_written(name: str, tmp_path: Path
         ("fact:", '2:3: kind "fact" says nothing'),
         ("fact: {importance: 2}", "2:22: importance: 2 is not in 0 to 1"),
         ("fact: {stability: firm}", "is not one of volatile, stable, permanent"),
-        ("fact: {ttl: 30}", 'has no unit (try "30s"'),
+        ("fact: {ttl: 30}", 'has no unit (is it "30s", '),
         ("fact: {ttl: 0d}", "is not in 1s to"),
         ("fact: {ttl_days: 30}", 'unknown key "ttl_days" (did you mean "ttl"?)'),
         ("fact: {promote: yes}", "is not a truth value (write true)"),

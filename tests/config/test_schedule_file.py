@@ -194,7 +194,7 @@ def test_every_job_may_run(job: str, path: Path) -> None:
         ),
         pytest.param(
             ["minutes: 5", "jitter: 30"],
-            '4:13: jitter: "30" has no unit (try "30s"; units: s, m, h, d)',
+            '4:13: jitter: "30" has no unit (is it "30s", "30m", "30h" or "30d"?)',
             id="jitter without unit",
         ),
         pytest.param(

@@ -32,7 +32,7 @@ def test_a_size_is_read_in_bytes(text: str, size_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("5", r'has no unit \(try "5s"'),
+        ("5", r'has no unit \(is it "5s", "5m", "5h" or "5d"\?\)'),
         ("5min", 'try "5m"'),
         ("5 Minutes", 'try "5m"'),
         ("5M", 'try "5m"'),
@@ -54,7 +54,12 @@ def test_a_duration_that_cannot_be_read_says_what_to_write(text: str, message: s
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("5", 'try "5B"'), ("1MB", 'try "1MiB"'), ("1mib", 'try "1MiB"'), ("1K", 'try "1KiB"')],
+    [
+        ("5", 'is it "5B", "5KiB", "5MiB" or "5GiB"'),
+        ("1MB", 'try "1MiB"'),
+        ("1mib", 'try "1MiB"'),
+        ("1K", 'try "1KiB"'),
+    ],
 )
 def test_a_size_that_cannot_be_read_says_what_to_write(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
