@@ -89,6 +89,10 @@ def audit_log(
         return
     for entry in found:
         render.line(render.harmless(entry_line(entry)))
+    if not found:
+        asked = (("run", run), ("memory", name), ("agent", spoken.agent), ("time since", since))
+        about = ", ".join(f"{what} {value}" for what, value in asked if value is not None)
+        render.complain(f"nothing in the ledger{about and ' about '}{about}")
 
 
 def fsck(context: typer.Context, as_json: Json = False) -> None:

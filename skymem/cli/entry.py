@@ -62,8 +62,23 @@ def _run(words: list[str]) -> int:
         return 0
     from skymem.cli.main import app
 
-    app()
+    try:
+        app()
+    except SystemExit as ended:
+        # Typer ends with 1 where the reader of a help text has had enough.
+        if isinstance(ended.__context__, BrokenPipeError) and _reader_is_gone():
+            return 0
+        raise
     return 0
+
+
+def _reader_is_gone() -> bool:
+    """Whether nobody reads stdout any more."""
+    import select
+
+    stdout = select.poll()
+    stdout.register(1, 0)  # an error is always told
+    return any(event & select.POLLERR for _, event in stdout.poll(0))
 
 
 def _keep_signals_back(words: list[str]) -> None:

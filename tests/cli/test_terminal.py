@@ -56,11 +56,15 @@ def test_what_was_typed_is_harmless_in_the_error(shell: Shell, words: list[str])
     assert _is_plain(shell(*words).err)
 
 
-@pytest.mark.parametrize("verb", ["status", "jobs"])
-def test_a_reader_that_closes_the_pipe_is_no_error(shell: Shell, verb: str) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [["status"], ["jobs"], ["--help"], ["recall", "--help"], ["--version"]],
+    ids=" ".join,
+)
+def test_a_reader_that_closes_the_pipe_is_no_error(shell: Shell, words: list[str]) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    told = shell.process(verb, stdout=write_end)
+    told = shell.process(*words, stdout=write_end)
     os.close(write_end)
 
     assert (told.code, told.err) == (0, "")

@@ -1,0 +1,32 @@
+"""What `audit log` tells a person."""
+
+import pytest
+
+from tests.cli.conftest import Shell
+
+
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        (["--run", "zz"], " about run zz"),
+        (["--id", "zz"], " about memory zz"),
+        (["--id", "zz", "--since", "1d"], " about memory zz, time since 1d"),
+        (["--run", "\x1b[2J"], r" about run \u001b[2J"),
+    ],
+)
+def test_that_there_is_nothing_is_told(shell: Shell, words: list[str], about: str) -> None:
+    assert shell("audit", "log").err == "skymem: nothing in the ledger\n"
+    shell("pin", shell("remember", "there").out.strip())
+    assert shell("audit", "log").err == ""
+    told = shell("audit", "log", *words)
+
+    assert (told.code, told.out) == (0, "")
+    assert told.err == f"skymem: nothing in the ledger{about}\n"
+    assert shell("audit", "log", *words, "--json").json == {"entries": []}
+
+
+def test_another_agent_is_named(shell: Shell) -> None:
+    shell("pin", shell("remember", "there").out.strip())
+    told = shell("--agent", "hobbs", "audit", "log")
+
+    assert told.err == "skymem: nothing in the ledger about agent hobbs\n"
