@@ -146,7 +146,7 @@ LIFE_KEYS: Final = (
     Key(
         RULES_FILE, PRUNE, "archive_max", "size", "none",
         "Size of all archives of an agent together; the oldest beyond it go to trash.",
-        "archive_max: 1GiB", "M9", 1024, 1024**5,
+        "archive_max: 1GiB", "M9", 1024, 900 * 1024**4,
     ),
     _section("trash", "How long trash keeps what was removed.", "trash: {keep: 30d}", "X4"),
     _age(

@@ -15,7 +15,7 @@ from skymem.config.life_sections import section_values
 from skymem.config.problems import Complaints
 from skymem.config.rules_file import read_rules
 from skymem.config.schedule_file import read_schedule
-from skymem.config.units import parse_duration, parse_size
+from skymem.config.units import parse_duration, parse_percentage, parse_size
 from skymem.config.yaml_nodes import Table
 from skymem.config.yaml_text import parse_yaml
 from skymem.errors import UsageError
@@ -162,3 +162,15 @@ def test_known_pairs_come_with_their_rows() -> None:
     found = [key.dotted for _, key in known_pairs(table, RULES_FILE, TOP, complaints)]
     assert found == ["access"]
     assert len(complaints.found) == 1
+
+
+PARSERS = {"duration": parse_duration, "size": parse_size, "percentage": parse_percentage}
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if key.kind in PARSERS and key.most], ids=by_dotted_name
+)
+def test_what_is_shown_of_a_value_at_its_bounds_can_be_written(key: Key) -> None:
+    step = 1 if key.kind == "size" else 0
+    for amount in (key.least, key.least + step, key.most - step, key.most):
+        assert PARSERS[key.kind](key.in_unit(amount)) == amount

@@ -193,7 +193,7 @@ SHARES = st.integers(0, 10_000).map(lambda hundredths: hundredths / 10_000)
 JUDGED = st.one_of(st.just((None, None)), st.tuples(AGES, SHARES))
 PRUNES = st.builds(
     lambda judged, *rest: PruneRules(judged[0], judged[1], *rest),
-    JUDGED, AGES, st.none() | AGES, st.none() | st.integers(1024, 2**50),
+    JUDGED, AGES, st.none() | AGES, st.none() | st.integers(1024, 900 * 2**40),
 )  # fmt: skip
 SUMMARIZERS = st.builds(
     SummarizerRules,
