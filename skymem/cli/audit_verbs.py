@@ -88,7 +88,8 @@ def audit_log(
         render.document({"entries": found})
         return
     for entry in found:
-        render.line(render.harmless(entry_line(entry)))
+        for text in render.wrapped(render.harmless(entry_line(entry)), 4):
+            render.line(text)
     if not found:
         asked = (("run", run), ("memory", name), ("agent", spoken.agent), ("time since", since))
         about = ", ".join(f"{what} {value}" for what, value in asked if value is not None)

@@ -90,6 +90,6 @@ def _tell(found: list[dict[str, Any]], *, as_json: bool) -> None:
         if one.get("standing", "active") != "active":
             text = f"({one['standing']}) {text}"
         name = render.harmless(one["id"][: render.ID_LETTERS])
-        render.line(f"{date:<16}  {one['tier']:<7}  {name:<{render.ID_LETTERS}}  {text}")
+        render.cut_line(f"{date:<16}  {one['tier']:<7}  {name:<{render.ID_LETTERS}}  {text}")
     if not found:
         render.complain("nothing found")

@@ -139,4 +139,5 @@ def agents_list(context: typer.Context, as_json: Json = False) -> None:
     render.table(["agent", "short", "long", "archive", "oldest (UTC)"], rows)
     for one in found:
         for problem in one["problems"]:
-            render.line(f"alarm   {one['name']}: {render.harmless(problem)}")
+            for text in render.wrapped(f"alarm   {one['name']}: {render.harmless(problem)}", 8):
+                render.line(text)

@@ -103,7 +103,8 @@ def note_list(
         for note in found
     ]
     if rows:
-        render.table(["written (UTC)", "kind", "user", "until (UTC)", "id", "text"], rows)
+        headings = ["written (UTC)", "kind", "user", "until (UTC)", "id", "text"]
+        render.table(headings, rows, cut_last=True)
     else:
         render.complain("no notes")
 

@@ -92,12 +92,11 @@ def _pair(given: str) -> tuple[str, str]:
 
 
 def _print(found: "Recall") -> None:
-    columns = render.columns()
     for one in found:
         date = render.moment(one.ts)[:10]
         name = render.harmless(one.id[: render.ID_LETTERS])
         head = f"{one.score:.3f}  {one.tier:<7}  {name:<{render.ID_LETTERS}}  {date:<10}  "
-        render.line(render.cut(head + render.harmless(_text(one)), columns))
+        render.cut_line(head + render.harmless(_text(one)))
 
 
 def _text(one: "Recalled") -> str:

@@ -66,6 +66,27 @@ def cut(text: str, width: int) -> str:
     return text
 
 
+def cut_line(text: str) -> None:
+    """Print a line that ends with a memory's text: on a terminal what fits, in a pipe all of it."""
+    line(cut(text, columns()))
+
+
+def wrapped(text: str, indent: int) -> list[str]:
+    """A long line as a terminal shows it best, at spaces and indented; in a pipe it stays whole."""
+    width = columns()
+    if width <= 2 * indent or len(text) <= width:
+        return [text]
+    import textwrap
+
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=" " * indent,
+        expand_tabs=False,
+        break_on_hyphens=False,
+    )
+
+
 def moment(seconds: float | None) -> str:
     """A time for a person, in UTC."""
     if seconds is None:
@@ -73,10 +94,12 @@ def moment(seconds: float | None) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns, as wide as they need."""
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, cut_last: bool = False
+) -> None:
+    """Print columns, as wide as they need; `cut_last` is for one of memory text (`cut_line`)."""
     for text in table_lines(headings, rows):
-        line(text)
+        (cut_line if cut_last else line)(text)
 
 
 def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

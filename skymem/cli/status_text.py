@@ -29,9 +29,14 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         *_tiers(found["agents"]),
         "",
         _last_action(found["last_action"]),
-        *(f"alarm   {render.harmless(alarm)}" for alarm in found["alarms"]),
-        *(f"note    {render.harmless(note)}" for note in found["notes"]),
+        *_told("alarm", found["alarms"]),
+        *_told("note", found["notes"]),
     ]
+
+
+def _told(what: str, each: list[str]) -> list[str]:
+    lines = (f"{what:<8}{render.harmless(one)}" for one in each)
+    return [part for text in lines for part in render.wrapped(text, 8)]
 
 
 def _daemon(found: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ def forget(
     for plan in () if as_json else (plan for outcome in outcomes for plan in outcome.plans):
         for name, tier, text in glances(home, plan):
             told = f"{render.harmless(name[: render.ID_LETTERS]):<{render.ID_LETTERS}}  {tier:<7}"
-            render.line(f"{told}  {render.first_words(text)}")
+            render.cut_line(f"{told}  {render.first_words(text)}")
     told = f"{detail['forgotten']} forgotten"
     if detail["forgotten"] and (pinned := detail["skipped"].get("pinned")):
         told += f"; {pinned} pinned and left (first: skymem unpin ID)"
@@ -155,20 +155,22 @@ def trash_list(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         render.document({"trash": found})
         return
+    # On a terminal an id's first letters will do, and the day, so that the text has room.
+    letters, day, zone = (render.ID_LETTERS, 10, "") if render.columns() else (None, None, " (UTC)")
     rows = [
         [
             one["agent"],
-            render.harmless(one["id"]),
+            render.harmless(one["id"][:letters]),
             one["tier"],
-            render.moment(one["trashed_at"]),
-            render.moment(one["until"]),
+            render.moment(one["trashed_at"])[:day],
+            render.moment(one["until"])[:day],
             render.harmless(one["reason"]),
             render.first_words(one["text"]),
         ]
         for one in found
     ]
-    headings = ["agent", "id", "was in", "removed (UTC)", "kept until (UTC)", "why", "text"]
-    render.table(headings, rows)
+    headings = ["agent", "id", "was in", f"removed{zone}", f"kept until{zone}", "why", "text"]
+    render.table(headings, rows, cut_last=True)
 
 
 def _pin(context: typer.Context, name: str, *, pinned: bool, dry_run: bool, as_json: bool) -> None:

@@ -1,8 +1,10 @@
 """The command line, called as a shell calls it: its words in, exit code, stdout and stderr out."""
 
+import contextlib
 import io
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -74,6 +76,21 @@ class Shell:
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60}
         done = subprocess.run(command, check=False, input=stdin, **{**streams, **more})
         return Told(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+
+    def on_a_terminal(self, columns: int, *words: str) -> str:
+        """In a process of its own whose stdout is a terminal; gives what that shows."""
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "skymem", "--home", str(self.home), *words]
+        environment = {**os.environ, "COLUMNS": str(columns)}
+        shown = b""
+        with subprocess.Popen(command, stdout=theirs, env=environment) as process:
+            os.close(theirs)
+            with contextlib.suppress(OSError):  # how the end of a terminal shows
+                while block := os.read(ours, 65536):
+                    shown += block
+            os.close(ours)
+            assert process.wait(60) == 0
+        return shown.decode().replace("\r\n", "\n")
 
     def as_user(self, uid: int, *words: str, groups: tuple[int, ...] = ()) -> Told:
         """In a process of its own, as another user; only root can ask for it."""

@@ -1,8 +1,6 @@
 """The `recall` verb and its Python twin: what they print, what they end with, what they escape."""
 
 import json
-import os
-import pty
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -228,27 +226,12 @@ def test_bytes_that_are_no_text_are_refused(shell: Shell) -> None:
 @pytest.mark.parametrize("text", ["word " * 90, "漢字" * 90], ids=["narrow", "wide"])
 def test_a_line_is_cut_to_the_terminal(shell: Shell, text: str) -> None:
     shell("remember", text)
-    shown = _on_a_terminal(shell.home, 60, "recall", "word 漢字", "--mode", "deterministic")
+    words = ["recall", "word 漢字", "--mode", "deterministic"]
+    shown = shell.on_a_terminal(60, *words).rstrip("\n")
 
     assert shown.endswith("…")
     assert "\n" not in shown
     assert 58 <= sum(2 if one in "漢字" else 1 for one in shown) <= 60
-
-
-def _on_a_terminal(home: Path, columns: int, *words: str) -> str:
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "skymem", "--home", str(home), *words]
-    environment = {**os.environ, "COLUMNS": str(columns)}
-    subprocess.run(command, check=True, stdout=theirs, env=environment, timeout=60)
-    os.close(theirs)
-    shown = b""
-    try:
-        while block := os.read(ours, 65536):
-            shown += block
-    except OSError:  # how the end of a terminal shows
-        pass
-    os.close(ours)
-    return shown.decode().strip()
 
 
 def test_deterministic_recall_loads_nothing_heavy(remembered: Shell) -> None:
