@@ -59,6 +59,8 @@ def compress(
 ) -> None:
     """Move what is old to an archive, quoted in the profile or in its project's record.
 
+    What fits neither, such as a crumb, is archived without a quote.
+
     Example: skymem compress --dry-run
     """
     spoken = globals_of(context)
@@ -74,6 +76,8 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Unite copies, and volatile notes without a time to live, with evidence.
+
+    Copies that all stand in short-term are left to rotate.
 
     Example: skymem merge --dry-run
     """
@@ -91,6 +95,9 @@ def prune(
     as_json: Json = False,
 ) -> None:
     """Move to trash what has expired or was superseded, and what the rules say of old things.
+
+    Rules about age and importance are for long-term and archives; rotate and compress have
+    short-term.
 
     Example: skymem prune --dry-run
     """

@@ -128,11 +128,13 @@ LIFE_KEYS: Final = (
     ),
     _age(
         PRUNE, "older_than", _PRUNE.older_than_seconds,
-        "With `importance_below`: what is both older and worth less goes to trash.", "P18",
+        "With `importance_below`: what of long-term and archives is both older and worth less goes "
+        "to trash. Short-term is left to rotate and compress.", "P18",
     ),
     Key(
         RULES_FILE, PRUNE, "importance_below", "number", "none",
-        "With `older_than`: what is both worth less and older goes to trash.",
+        "With `older_than`: what of long-term and archives is both worth less and older goes to "
+        "trash.",
         "importance_below: 0.3", "P18", 0, 1,
     ),
     _age(

@@ -6,6 +6,7 @@ Ids, counts, gates and numbers only (promise 6). Keys are fixed; see README, "Wh
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from skymem.errors import SkymemError
@@ -15,6 +16,25 @@ from skymem.model.plan import STAYING, Plan
 
 EVERY_TIER: Final = ("merge", "prune")
 """Jobs that look at more than short-term."""
+
+
+KEPT: Final = MappingProxyType(
+    {
+        "evidence": "cited by a summary",
+        "expires": "that expire",
+        "future": "dated in the future",
+        "importance": "below the threshold",
+        "kind": "of a kind it leaves alone",
+        "no_time": "without a time",
+        "no_ttl": "without a time to live",
+        "recalled": "recalled most",
+        "restored": "restored of late",
+        "ring": "that supersede each other",
+        "supersedes": "that supersede what stays",
+        "too_young": "too young",
+    }
+)
+"""What the gates that keep memories mean, where their names do not say it."""
 
 
 class Ended(Protocol):
@@ -122,8 +142,10 @@ class Outcome:
 
     @property
     def acted(self) -> int:
-        """Memories the job did something about."""
-        return max(self.moved, self.sources)
+        """Memories it moved, or made part of another; if none, the records it wrote anew."""
+        # What a compress quotes it moves; its record also cites what older ones rest on.
+        united = 0 if self.job == "compress" else self.sources
+        return max(self.moved, united) or sum(self.additions.values())
 
     @property
     def repeats(self) -> int:
@@ -299,8 +321,11 @@ def _why_kept(job: str, skipped: Mapping[str, int]) -> str:
         return f"none of {kept} line(s) reaches the threshold"
     if job == "rotate" and {*skipped} == {"line_limit"}:
         return f"{kept} line(s) are within the limit"
-    gates = ", ".join(f"{count} {gate}" for gate, count in sorted(skipped.items()))
-    return f"nothing is due; kept: {gates}"
+    each = sorted(skipped.items())
+    told = ", ".join(f"{count} {KEPT.get(gate, gate)}" for gate, count in each)
+    if job == "prune" and "no_ttl" in skipped:
+        told += "; its age rule is not for short-term"
+    return f"nothing is due; kept: {told}"
 
 
 def building_words(building: Mapping[str, Any]) -> str:

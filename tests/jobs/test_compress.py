@@ -115,6 +115,27 @@ def test_the_next_week_is_added_to_what_is_there(desk: Desk) -> None:
     assert {"tea", "coffee", "oslo"} <= set(profile.evidence_ids)
 
 
+def test_what_it_acted_on_is_what_it_moved_however_much_its_records_rest_on(desk: Desk) -> None:
+    a_week(desk)
+    first = desk.run("compress")
+    assert first["acted"] == first["archived"] == 8
+    desk.echo(line("User has a cat.", kind="fact", ts=desk.clock - 3 * DAY))
+    again = desk.run("compress")
+
+    assert (again["acted"], again["archived"], again["profile"]) == (1, 1, 1)
+
+
+def test_a_record_written_anew_is_something_done_though_nothing_moved(desk: Desk) -> None:
+    a_week(desk)
+    desk.run("compress")
+    desk.echo(line("User prefers milk.", 0.9, supersedes=["tea"], ts=desk.clock, id="milk"))
+    desk.run("promote")
+    detail = desk.run("compress")
+
+    assert (detail["archived"], detail["acted"]) == (0, 1)
+    assert "why" not in detail
+
+
 def test_a_correction_takes_what_it_corrects_out_of_the_profile(desk: Desk) -> None:
     a_week(desk)
     desk.run("compress")

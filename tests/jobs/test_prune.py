@@ -36,6 +36,19 @@ def trash(desk: Desk) -> dict[str, str]:
     return {held.id: held.reason.gate for held in desk.shelf().trash.all()}
 
 
+def test_what_is_kept_is_told_in_words(desk: Desk) -> None:
+    """Of an old and unimportant line in short-term too: the age rule is not about it."""
+    rules(desk, prune=PruneRules(older_than_seconds=DAY, importance_below=0.5))
+    desk.echo(line("old", 0.1, ts=START - 9 * DAY), line("for a week", ttl_days=7))
+    detail = desk.run("prune")
+
+    assert (detail["acted"], detail["skipped"]) == (0, {"no_ttl": 1, "too_young": 1})
+    assert detail["why"] == (
+        "nothing is due; kept: 1 without a time to live, 1 too young; "
+        "its age rule is not for short-term"
+    )
+
+
 def test_without_rules_only_what_asked_for_it_goes(desk: Desk) -> None:
     desk.echo(
         line("for a day", 0.9, ttl_days=1, id="short-lived"),
