@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from skymem.app import Home
-from skymem.daemon.pauses import damage
 from skymem.daemon.signs import daemon_alarms
 from skymem.engine.room import explained_bytes, index_bytes
-from skymem.errors import SkymemError
+from skymem.errors import ClockMovedError, SkymemError
+from skymem.home_files import look_at_files
+from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
 from skymem.stores.damages import NAMED_MAX
 from skymem.stores.home import HomePaths
@@ -35,15 +36,16 @@ def alarms_of(
         agents: what `agents_overview` found.
         agent: the one that was asked about: what is wrong with others only is left out.
     """
-    lost = damage(home.paths)
+    whom = [one["name"] for one in agents]
     return [
         *home.faults,
-        *unwritable(home.paths, [one["name"] for one in agents]),
+        *unwritable(home.paths, whom),
+        *(found.text for found in look_at_files(home, whom) if found.problem),
+        *_clock(home),
         *daemon_alarms(daemon),
         *_engine_alarms(home, engine),
         *(alarm for one in agents for alarm in _agent_alarms(one)),
         *([] if agent else _left_alone(home)),
-        *([lost] if lost else []),
         *_failures(home, home.status_files().read_jobs(), agent),
     ]
 
@@ -72,6 +74,14 @@ def _way_to_write(place: Path) -> str:
 
 def _mounted_read_only(path: Path) -> bool:
     return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _clock(home: Home) -> list[str]:
+    try:
+        alarm = clock_alarm(home.workplace())
+    except SkymemError:  # what is known of it can't be read, and is a file that was named
+        return []
+    return [alarm] if alarm else []
 
 
 def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
@@ -110,8 +120,19 @@ def _failures(home: Home, jobs: Mapping[str, Any], agent: str | None) -> list[st
         f"{name} failed: {detail_of(record).get('error', 'no reason given')}"
         for name, record in failed.items()
         if (known is None or name in known)
+        and not _about_the_clock(record)
         and not any(makes_good(other, record) for other in jobs.values())
     ]
+
+
+def _about_the_clock(record: Mapping[str, Any]) -> bool:
+    """Whether a run failed by the clock alone, which is an alarm itself while it is out of order.
+
+    So accepting it once, or setting it right, lifts them all.
+    """
+    agents = detail_of(record).get("agents", {}).values()
+    codes = {one.get("exit_code") for one in agents if not one.get("ok")}
+    return codes == {ClockMovedError.exit_code}
 
 
 def told_of(record: Mapping[str, Any], agent: str | None) -> Mapping[str, Any]:
@@ -161,7 +182,8 @@ def _agent_alarms(one: dict[str, Any]) -> list[str]:
     alarms = [f"{name}: {problem}" for problem in one["problems"]]
     if one["quarantined"]:
         where = f"memory/{name}/quarantine"
-        alarms.append(f"{name}: {one['quarantined']} unreadable piece(s) in {where}")
+        text = f"{name}: {one['quarantined']} unreadable piece(s) in {where}, with why beside"
+        alarms.append(f"{text}; append what you mended anew, and remove its two files there")
     for file, lines in one["damaged_lines"].items():
         alarms.append(f"{name}: {unreadable(f'memory/{name}/{file}', lines)}")
     return alarms

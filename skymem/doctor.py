@@ -10,21 +10,27 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from skymem.alarms import unreadable, unwritable
 from skymem.app import READER_BUSY_MS, Home, engine_allowed, now
 from skymem.errors import SkymemError
+from skymem.home_files import look_at_files
+from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
+from skymem.jobs.findings import REMEDIES
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
+from skymem.stores.catalog_file import aside_of, catalog_path
 from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors, take_lease
+from skymem.stores.home_key import HomeKey, key_path
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import open_or_none
+from skymem.stores.tiers import tier_files, trash_files
 
 MOUNTS: Final = Path("/proc/self/mounts")
 FREE_BYTES_MIN: Final = 100 * 1024 * 1024
@@ -56,6 +62,7 @@ def examine(home: Home, agent: str | None = None) -> list[Check]:
         "writing": partial(_writing, whom=whom),
         "leases": _leases,
         "locks": _locks,
+        "files": partial(_files, whom=whom),
         "ledger": _ledger,
         "agents": partial(_agents, whom=whom, left_alone=agent is None),
         "engine": partial(_engine, whom=whom),
@@ -175,12 +182,43 @@ def _locks(home: Home) -> Iterator[Check]:
     yield _say("ok", "locks", "; ".join(held) or "none is held")
 
 
+def _files(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
+    found = [*look_at_files(home, whom)]
+    for finding in found:
+        yield _say("problem" if finding.problem else "note", "files", finding.text)
+    if not found:
+        yield _say("ok", "files", "the home's own files can be read")
+
+
 def _ledger(home: Home) -> Iterator[Check]:
-    count, problems = home.workplace().ledger().verify()
+    work = home.workplace()
+    key = _key_check(home)
+    under_another = 0
+
+    def take(_end: int, entry: Mapping[str, Any]) -> None:
+        nonlocal under_another
+        under_another += entry["op"] == "begin" and entry.get("key", key) != key
+
+    count, problems = work.ledger().verify(partial(work.progress, "ledger"), take)
     for problem in problems:
         yield _say("problem", "ledger", problem)
-    if not problems:
+    if problems:
+        yield _say("note", "ledger", REMEDIES["ledger"])
+    else:
         yield _say("ok", "ledger", f"{count} entries, each chained to the one before")
+    if key and under_another:
+        text = (
+            f"audit/key was lost or replaced: the hashes of {under_another} run(s) are of another"
+        )
+        yield _say("problem", "ledger", f"{text}; {REMEDIES['key']}")
+
+
+def _key_check(home: Home) -> str:
+    """What tells the home's key from others; "" where there is none, as the look at files tells."""
+    with contextlib.suppress(SkymemError):
+        if key_path(home.paths).exists():
+            return HomeKey.of(home.paths, home.files, make=False).check
+    return ""
 
 
 def _agents(home: Home, *, whom: Sequence[str], left_alone: bool) -> Iterator[Check]:
@@ -191,13 +229,19 @@ def _agents(home: Home, *, whom: Sequence[str], left_alone: bool) -> Iterator[Ch
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
         for agent in whom:
             yield from _whole("files", _agent(work, catalog, agent))
+    aside = aside_of(catalog_path(home.paths))
     for reason in work.degraded:
-        yield _say("note", "catalog", f"{reason}; done without, it is made anew when it can be")
+        text = f"{reason} (state/catalog.db); done without, it is made anew when it can be"
+        yield _say("note", "catalog", text)
+    if aside.exists():
+        text = f"state/{aside.name} could not be read and was made anew; it can be removed"
+        yield _say("note", "catalog", text)
 
 
 def _agent(work: Workplace, catalog: Catalog, name: str) -> Iterator[Check]:
     shelf = work.shelf(name)
-    for path in (shelf.paths.short_term, shelf.paths.long_term):
+    tiers = [path for _, path in (*tier_files(shelf.paths), *trash_files(shelf.paths))]
+    for path in (shelf.paths.short_term, *tiers):
         yield from _whole("files", _readable(path))
     damaged = work.ask(catalog, shelf, lambda: damaged_lines(shelf.paths, catalog))
     for file, lines in damaged.items():
@@ -250,5 +294,7 @@ def _clock(home: Home) -> Iterator[Check]:
     if ahead > FUTURE_SECONDS_MAX:
         text = f"the last action is {ahead:.0f} s in the future: the clock was set back"
         yield _say("problem", "clock", text)
-    else:
-        yield _say("ok", "clock", "no action lies in the future")
+    if alarm := clock_alarm(home.workplace()):
+        yield _say("problem", "clock", alarm)
+    elif ahead <= FUTURE_SECONDS_MAX:
+        yield _say("ok", "clock", "it went on as clocks do, and no action lies in the future")

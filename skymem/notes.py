@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from skymem.errors import InvalidMemoryError, UsageError
 from skymem.jobs import runner
-from skymem.jobs.detail import raise_failure
+from skymem.jobs.detail import raise_failure, raise_refusal
 from skymem.jobs.merge_notes import merge_notes as merging
 from skymem.model.kinds import Kinds
 from skymem.model.memory import Memory
@@ -290,6 +290,7 @@ def merge_notes(home: "Home", agent: str, ids: Iterable[str], *, dry_run: bool =
     _check_mergeable(work, agent, found)
     job = merging([*dict.fromkeys(kept.id for kept in found)])
     detail, outcomes = runner.run(work, "merge", [agent], dry_run=dry_run, table={"merge": job})
+    raise_refusal(outcomes)
     if not dry_run:
         home.record("merge_notes", detail)
     raise_failure(outcomes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import InvalidMemoryError, UsageError
 from skymem.jobs import runner
-from skymem.jobs.detail import Outcome, raise_failure
+from skymem.jobs.detail import Outcome, raise_failure, raise_refusal
 from skymem.jobs.profile import Update, upsert
 from skymem.model.marks import SENSITIVE
 from skymem.model.records import (
@@ -141,6 +141,7 @@ def upsert_user_profile(
         dry_run=dry_run,
         table={"profile": upsert(update)},
     )
+    raise_refusal(outcomes)
     if not dry_run:
         home.record("profile", detail)
     raise_failure(outcomes)

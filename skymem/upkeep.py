@@ -5,10 +5,13 @@ One code path for the CLI and the Python API, above the jobs whose work it is.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from skymem.app import READER_BUSY_MS
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import correct, restore, runner, undo
+from skymem.jobs.detail import raise_refusal
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.prepare import ready
 from skymem.model.memory import Memory
@@ -16,12 +19,14 @@ from skymem.model.plan import Damage, Plan
 from skymem.model.strict_json import LineDamage
 from skymem.recall.listing import pattern_of
 from skymem.stores.catalog import EVIDENCE
+from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Kept
 from skymem.stores.standings import Standings
+from skymem.stores.tiers import tier_of
 from skymem.stores.trash import Held
 
 if TYPE_CHECKING:
@@ -154,6 +159,7 @@ def correct_memory(
     Raises:
         UnknownMemoryError: it is not there, or in trash.
         InvalidMemoryError: the correction says nothing new.
+        UsageError: something has taken the memory's place; it is named.
     """
     kept = _living(home, agent, name, dry_run=dry_run)
     work, table = (
@@ -161,11 +167,12 @@ def correct_memory(
         {"correct": correct.correct(kept.id, kept.memory, text)},
     )
     detail, outcomes = runner.run(work, "correct", [agent], dry_run=dry_run, table=table)
+    raise_refusal(outcomes)
     detail["id"] = next((one for outcome in outcomes for one in outcome.made), None)
     if not dry_run:
         protection = read_protection(home.paths.agent(agent).protected)
         if detail["id"] and protection.is_pinned(kept.id, kept.memory):
-            pin_memory(home, agent, detail["id"])
+            _pin(home, agent, _living(home, agent, detail["id"], dry_run=False), pinned=True)
         home.record("correct", detail)
     return detail, outcomes
 
@@ -181,6 +188,15 @@ def pin_memory(
     kept = _living(home, agent, name, dry_run=dry_run)
     if dry_run:
         return kept.id
+    now, verb = home.workplace().now, "pin" if pinned else "unpin"
+    started = now()
+    _pin(home, agent, kept, pinned=pinned)
+    detail = {"ok": True, "job": verb, "started": started, "duration_s": round(now() - started, 6)}
+    home.record(verb, {**detail, "acted": 1, "agent": agent, f"{verb}ned": [kept.id]})
+    return kept.id
+
+
+def _pin(home: "Home", agent: str, kept: Kept, *, pinned: bool) -> None:
     work = home.workplace()
     with work.catalog() as catalog, ready(work, catalog, agent, "pin") as (shelf, _):
         protection = read_protection(shelf.paths.protected)
@@ -191,7 +207,6 @@ def pin_memory(
         write_protection(shelf.paths.protected, protection, shelf.files)
         entry = {"op": "pin" if pinned else "unpin", "agent": agent, "ids": [kept.id]}
         work.ledger().append([entry], work.now())
-    return kept.id
 
 
 def trash_listing(
@@ -235,6 +250,21 @@ def _narrow(pattern: str) -> "re.Pattern[str]":
         raise UsageError(
             f"pattern {pattern!r:.60} matches everything; use --match . if you mean that"
         )
+    return found
+
+
+def unreadable_trash(home: "Home", agents: Sequence[str]) -> dict[str, list[int]]:
+    """The numbers of lines in trash that can't be read, from 1, by file of the home."""
+    work = home.workplace()
+    found: dict[str, list[int]] = {}
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
+        for shelf in map(work.shelf, agents):
+            damaged = work.ask(catalog, shelf, partial(damaged_lines, shelf.paths, catalog))
+            found |= {
+                f"memory/{shelf.paths.name}/{file}": lines
+                for file, lines in damaged.items()
+                if tier_of(file) == "trash"
+            }
     return found
 
 

@@ -77,11 +77,14 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
 
     Example: skymem doctor
     """
+    from skymem.cli.progress import progress_of
     from skymem.doctor import examine
     from skymem.errors import DamageFoundError
 
     spoken = globals_of(context)
-    found = examine(spoken.open(lenient=True), spoken.agent)
+    home = spoken.open(lenient=True)
+    with progress_of(home):
+        found = examine(home, spoken.agent)
     problems = [one for one in found if one["state"] == "problem"]
     if as_json:
         render.document({"problems": problems, "checks": found})

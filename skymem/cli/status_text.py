@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from skymem.alarms import detail_of
 from skymem.app import open_home
 from skymem.cli import render
 from skymem.jobs.summary import summary
@@ -76,12 +77,11 @@ def _last_action(record: dict[str, Any] | None) -> str:
 
 def action_text(record: dict[str, Any]) -> str:
     """What an action did, with when, in one line."""
-    detail = record["detail"]
-    told = (
-        summary(detail)
-        if {"remaining", "embedded"} & detail.keys()
-        else detail.get("error", "no result")
-    )
+    detail = {"job": record["action"], **detail_of(record)}
+    if detail.get("ok", True):
+        told = summary(detail)
+    else:
+        told = f"failed: {detail.get('error', 'no reason given')}"
     name = f"{record['action']}: "
-    told = render.harmless(str(told).removeprefix(name))
+    told = render.harmless(told.removeprefix(name))
     return f"{render.moment(record['ts'])}  {name}{told}"

@@ -137,7 +137,8 @@ def correct(
     agent = spoken.bound_agent()
     stop_flag.listen()
     detail, outcomes = correct_memory(spoken.open(), agent, name, text, dry_run=dry_run)
-    _told(detail, f"{detail['corrected']} corrected by {detail['id']}", as_json=as_json)
+    by = f" by {detail['id']}" if detail["id"] else ""
+    _told(detail, f"{detail['corrected']} corrected{by}", as_json=as_json)
     raise typer.Exit(exit_code(outcomes))
 
 
@@ -147,13 +148,17 @@ def trash_list(context: typer.Context, as_json: Json = False) -> None:
 
     Example: skymem trash list
     """
-    from skymem.upkeep import trash_listing
+    from skymem.alarms import unreadable
+    from skymem.upkeep import trash_listing, unreadable_trash
 
     spoken = globals_of(context)
     home = spoken.open()
-    found = trash_listing(home, home.agents(spoken.agent), texts=not as_json)
+    agents = home.agents(spoken.agent)
+    found, damaged = trash_listing(home, agents, texts=not as_json), unreadable_trash(home, agents)
+    for file, lines in damaged.items():
+        render.complain(unreadable(file, lines))
     if as_json:
-        render.document({"trash": found})
+        render.document({"trash": found, "unreadable": damaged})
         return
     # On a terminal an id's first letters will do, and the day, so that the text has room.
     letters, day, zone = (render.ID_LETTERS, 10, "") if render.columns() else (None, None, " (UTC)")

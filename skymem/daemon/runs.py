@@ -94,6 +94,17 @@ def read_runs(paths: HomePaths) -> dict[str, RunRecord]:
     return _parse(_document(runs_path(paths)))
 
 
+def damage(paths: HomePaths) -> str:
+    """Why the record can't be believed, or "" when it can."""
+    path = runs_path(paths)
+    if not path.exists() or _entries(_document(path)) is not None:
+        return ""
+    return (
+        f"state/{path.name} can't be read: when entries of the schedule ran last is not known "
+        "(the daemon sets the file aside and counts anew)"
+    )
+
+
 class RunBook:
     """The daemon's own copy of the record, safe to use from every thread.
 

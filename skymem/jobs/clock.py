@@ -23,7 +23,7 @@ def check_clock(work: Workplace, job: str, *, dry_run: bool = False) -> None:
     """
     if work.clock_seen is None:
         return
-    last, now = last_seen(work.paths) or _by_the_ledger(work), work.clock_seen()
+    last, now = _last(work), work.clock_seen()
     how = moved(last, now)
     if how is not None and not work.accept_clock:
         if job in GO_BY_AGE:
@@ -32,6 +32,25 @@ def check_clock(work: Workplace, job: str, *, dry_run: bool = False) -> None:
         return
     if not dry_run and (how or not _is_fresh(last, now) or was_cut_short(work.paths)):
         record_seen(work.paths, work.files, now)
+
+
+def clock_alarm(work: Workplace) -> str:
+    """Say that the clock moved, and how to go on; "" when it went on as clocks do.
+
+    Raises:
+        DiskError: what is known of it can't be read.
+    """
+    how = None if work.clock_seen is None else moved(_last(work), work.clock_seen())
+    if how is None:
+        return ""
+    return (
+        f"the clock moved: {how}; {', '.join(GO_BY_AGE)} stop (25) until it is set right or, "
+        "if it is right now, until one of them is told so: skymem prune --accept-clock"
+    )
+
+
+def _last(work: Workplace) -> Seen | None:
+    return last_seen(work.paths) or _by_the_ledger(work)
 
 
 def _by_the_ledger(work: Workplace) -> Seen | None:

@@ -51,7 +51,9 @@ class Compacted:
             "compacted": self.acted,
             "skipped": dict(self.kept),
         }
-        return {**detail, "error": self.error} if self.error else detail
+        if self.error:
+            detail |= {"error": self.error, "exit_code": self.exit_code}
+        return detail
 
 
 def compact(
@@ -94,11 +96,18 @@ def _detail(
     if dry_run:
         detail["dry_run"] = True
     if not acted:
-        detail["why"] = "nothing has lain in trash for its grace" if kept else "trash is empty"
+        detail["why"] = _why_nothing(each)
     errors = [f"{one.agent}: {one.error}" for one in each if one.error]
     if errors:
         detail["error"] = "; ".join(errors)
     return detail
+
+
+def _why_nothing(each: Collection[Compacted]) -> str:
+    if any(one.error for one in each):
+        return "it failed"
+    kept = any(one.kept for one in each)
+    return "nothing has lain in trash for its grace" if kept else "trash is empty"
 
 
 def _one(work: Workplace, catalog: Catalog, one: Compacted, *, dry_run: bool) -> None:

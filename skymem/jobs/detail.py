@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
-from skymem.errors import SkymemError
+from skymem.errors import SkymemError, UsageError
 from skymem.jobs.own_keys import own_keys
 from skymem.jobs.planned import planned
 from skymem.model.plan import STAYING, Plan
@@ -61,6 +61,15 @@ def raise_failure(ended: Iterable[Ended]) -> None:
         if one.error:
             cause = one.cause if isinstance(one, Outcome) else None
             raise cause or SkymemError(one.error)
+
+
+def raise_refusal(ended: Iterable[Ended]) -> None:
+    """Raise what was asked for in a wrong way: nothing was done, and nothing is to be recorded.
+
+    Raises:
+        SkymemError: a usage error, of its own class.
+    """
+    raise_failure(one for one in ended if one.exit_code == UsageError.exit_code)
 
 
 @dataclass(slots=True)
@@ -175,7 +184,7 @@ class Outcome:
         if self.recovered:
             detail["recovered"] = self.recovered
         if self.error:
-            detail["error"] = self.error
+            detail |= {"error": self.error, "exit_code": self.exit_code}
         return detail
 
 

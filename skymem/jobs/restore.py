@@ -87,12 +87,22 @@ def _find(shelf: Shelf, names: Collection[str]) -> list[Held]:
     for name in names:
         near = [exact[name]] if name in exact else [*begins[name].values()]
         if not near:
-            raise UnknownMemoryError(f"{name} is not in trash (agent {shelf.paths.name})")
+            raise UnknownMemoryError(
+                f"{name} is not in trash (agent {shelf.paths.name}){_unread(shelf)}"
+            )
         if len(near) > 1:
             ids = ", ".join(one.id for one in near[:5])
             raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
         found[near[0].id] = near[0]
     return sorted(found.values(), key=lambda one: order[one.id])
+
+
+def _unread(shelf: Shelf) -> str:
+    """Where what is looked for may be all the same."""
+    lines = sum(shelf.trash.unreadable(path) for path in shelf.trash.names())
+    if not lines:
+        return ""
+    return f"; it may be in {lines} line(s) there that can't be read: skymem trash list"
 
 
 def _detail(

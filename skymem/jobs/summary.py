@@ -14,6 +14,8 @@ _DONE: Final = (
     ("corrected", "{corrected} {would}corrected"),
     ("restored", "{restored} {would}brought back"),
     ("compacted", "{compacted} {would}gone for good"),
+    ("pinned", "{pinned} pinned"),
+    ("unpinned", "{unpinned} unpinned"),
     ("archived", "{archived} {would}archived"),
     ("embedded", "{embedded:,} embedded, {pending:,} pending"),
     ("indexed", "{indexed:,} indexed"),
@@ -22,11 +24,15 @@ _DONE: Final = (
 """What is told of a detail that has the key, in this order."""
 
 _WHERE_ANY: Final = (
+    ("removed", "{removed} of its own {would}moved to trash"),
     ("repeats", "{repeats} repeated"),
     ("quarantined", "{quarantined} quarantined"),
     ("unasked", "the summarizer {asks} about {unasked}"),
     ("taken_out", "{taken_out:,} without a line taken out"),
 )
+
+_LISTS: Final = ("restored", "removed", "pinned", "unpinned")
+"""Keys that list ids, which are counted."""
 
 
 def summary(detail: dict[str, Any]) -> str:
@@ -37,9 +43,8 @@ def summary(detail: dict[str, Any]) -> str:
         "would": "would be " if planned else "",
         "asks": "would be asked" if planned else "was not asked",
     }
-    if isinstance(detail.get("restored"), list):
-        words["restored"] = len(detail["restored"])
+    words |= {key: len(detail[key]) for key in _LISTS if isinstance(detail.get(key), list)}
     parts = [said.format_map(words) for key, said in _DONE if detail.get(key) is not None]
     parts += [said.format_map(words) for key, said in _WHERE_ANY if detail.get(key)]
     why = f" ({detail['why']})" if "why" in detail else ""
-    return f"{detail['job']}: {', '.join(parts)}{why}"
+    return f"{detail['job']}: {', '.join(parts) or 'done'}{why}"

@@ -34,6 +34,8 @@ from skymem.stores.trash import Held
 LOOKED_AT: Final = 20
 """All of what was done last may have moved on: so many commands back something is looked for."""
 
+UNREADABLE: Final = "unreadable in trash"
+
 UNDOABLE = ("promote", "rotate", "compress", "merge", "prune", "forget", "correct", "profile")
 
 
@@ -263,19 +265,20 @@ class _Undoing:
             detail["respelled"] = self._respelled
         if not detail["acted"]:
             detail["why"] = "all of it was taken back, or has moved on, already"
+        if unreadable := self._left[UNREADABLE]:
+            detail["why"] = f"{unreadable} line(s) of its trash can't be read: skymem trash list"
         return detail
 
     def _from_trash(self) -> None:
-        lying = {
-            held.id: held
-            for held in self._shelf.trash.read(self._shelf.trash.file_of(self._record.run))
-        }
+        trash, file = self._shelf.trash, self._shelf.trash.file_of(self._record.run)
+        lying = {held.id: held for held in trash.read(file)}
         trashed = {name for action, name, *_ in self._record.decided if action == "trash"}
         for name, held in lying.items():  # in their order, as each says what it stood behind
             if name in trashed:
                 self._back.add_held(held)
-        if gone := len(trashed - lying.keys()):
-            self._left["no longer in trash"] += gone
+        gone = len(trashed - lying.keys())
+        unreadable = min(gone, trash.unreadable(file)) if gone else 0
+        self._left += Counter({UNREADABLE: unreadable, "no longer in trash": gone - unreadable})
 
     def _from_tiers(self) -> None:
         """Lines that the run took from short-term to another tier."""

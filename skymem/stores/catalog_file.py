@@ -106,7 +106,12 @@ def set_aside(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         part = path.with_name(path.name + suffix)
         with contextlib.suppress(FileNotFoundError):
-            os.replace(part, part.with_name(part.name + ".unreadable"))
+            os.replace(part, aside_of(part))
+
+
+def aside_of(path: Path) -> Path:
+    """Where an unreadable catalog is moved to."""
+    return path.with_name(path.name + ".unreadable")
 
 
 def connect(path: Path, busy_ms: int) -> sqlite3.Connection:

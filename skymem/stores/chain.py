@@ -32,6 +32,14 @@ def hash_of(entry: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def true_hash(entry: Mapping[str, Any]) -> str:
+    """Hash an entry that was read; "" for what can't be spelled again, as we did not spell it."""
+    try:
+        return hash_of(entry)
+    except (ValueError, RecursionError):
+        return ""
+
+
 def parse(raw: bytes | None) -> dict[str, Any] | None:
     """Read a line of the ledger; None when it is none."""
     try:
@@ -86,11 +94,7 @@ class ChainCheck:
             return None
         self.entries += 1
         claimed = entry.pop("hash")
-        try:
-            true = hash_of(entry)
-        except (ValueError, RecursionError):
-            true = ""  # what can't be spelled again, we did not spell
-        self._place(entry, claimed, true)
+        self._place(entry, claimed, true_hash(entry))
         return entry
 
     def _place(self, entry: Mapping[str, Any], claimed: str, true: str) -> None:

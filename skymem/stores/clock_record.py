@@ -25,6 +25,16 @@ def last_seen(paths: HomePaths) -> Seen | None:
         return None
 
 
+def damage(paths: HomePaths) -> str:
+    """Why the record can't be believed, or "" when it can."""
+    if not paths.clock.exists() or last_seen(paths) is not None:
+        return ""
+    return (
+        f"state/{paths.clock.name} can't be read: the clock is held against the last entry of the "
+        "ledger (the next run records it anew)"
+    )
+
+
 def was_cut_short(paths: HomePaths) -> bool:
     """Whether a kill left half of a record; recording anew removes it."""
     return any(paths.state.glob(f".{paths.clock.name}.*.new"))

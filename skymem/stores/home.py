@@ -46,6 +46,11 @@ class AgentPaths:
         """What jobs and people removed, until it is compacted."""
         return self.directory / "trash"
 
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """What else there is beside files."""
+        return self.drains, self.quarantine, self.trash
+
     @cached_property
     def protected(self) -> Path:
         """What is pinned, and what was restored of late."""

@@ -12,6 +12,7 @@ from typing import Final
 from skymem.errors import SkymemError
 from skymem.stores.files import Files, disk_errors, refuse_link
 from skymem.stores.home import HomePaths
+from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held
 
 KEY_BYTES: Final = 32
@@ -40,7 +41,7 @@ class HomeKey:
             KeyDamagedError: there is one, and it is not whole.
             DiskError: it can't be read, or not made.
         """
-        path = paths.audit / "key"
+        path = key_path(paths)
         found = _read(path)
         if found is None and not make:
             return cls(os.urandom(KEY_BYTES))  # no line has a fingerprint yet to be told by
@@ -59,6 +60,22 @@ class HomeKey:
     def fingerprint(self, line: bytes) -> bytes:
         """Hash a line's bytes: equal for equal lines of this home, and telling nothing else."""
         return blake2b(line, digest_size=FINGERPRINT_BYTES, key=self._key).digest()
+
+
+def is_lost(paths: HomePaths, ledger: Ledger) -> bool:
+    """Whether the key is gone under which the ledger has hashed lines.
+
+    Raises:
+        DiskError: the ledger can't be read.
+    """
+    if _read(key_path(paths)) is not None:
+        return False
+    return any(True for _ in ledger.mentioning(b'"op":"moved"'))
+
+
+def key_path(paths: HomePaths) -> Path:
+    """Where a home keeps its key."""
+    return paths.audit / "key"
 
 
 def _read(path: Path) -> bytes | None:
@@ -87,7 +104,7 @@ def tidy(paths: HomePaths, files: Files) -> None:
     Raises:
         DiskError: it can't be removed.
     """
-    path = paths.audit / "key"
+    path = key_path(paths)
     if not any(path.parent.glob(f".{path.name}.*.new")):
         return
     files.make_directory(paths.run)

@@ -7,24 +7,29 @@ A file that has grown past `SEGMENT_BYTES` is closed, and the chain goes on in t
 Ids, reasons and numbers only, never text (promise 6).
 """
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.errors import SkymemError
 from skymem.model.plan import Damage
-from skymem.stores.chain import CUT_OFF, GENESIS, ChainCheck, parse, spell
+from skymem.stores.chain import CUT_OFF, GENESIS, ChainCheck, parse, spell, true_hash
 from skymem.stores.entries import well_formed
-from skymem.stores.files import Files, disk_errors, refuse_link
+from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
+from skymem.stores.ledger_head import Head, difference, read_head, write_head
 from skymem.stores.lines import last_newline_end
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.quarantine import Quarantine
-from skymem.stores.segments import Segment, closed_files, closed_name, lines_of, segments_of
+from skymem.stores.segments import (
+    Segment,
+    closed_files,
+    closed_name,
+    lines_of,
+    open_segment,
+    segments_of,
+)
 
 IDS_PER_ENTRY: Final = 500
 """Ids and decisions in one entry: keeps its line short enough to read back from the tail."""
@@ -34,9 +39,6 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 
 BLOCK_BYTES: Final = 1024 * 1024
 LOCK_SECONDS: Final = 30.0
-NOTE_BYTES: Final = 160
-"""What number and hash of the last entry take, padded: written over at one place, at once."""
-
 Progress = Callable[[int, int], None]
 
 
@@ -65,7 +67,7 @@ class Ledger:
         """Open it; `actor` is who acts, and stands in each entry as `by` (row M8)."""
         self._by = {"by": actor} if actor else {}
         self.path = paths.audit / "ledger.jsonl"
-        self._note = paths.state / "ledger_head.json"
+        self._paths = paths
         self._lock = paths.run / "ledger.lock"
         self._torn = Quarantine(paths.audit / "torn", files)
         self._files = files
@@ -88,7 +90,9 @@ class Ledger:
         self._files.make_directory(self._lock.parent)
         with held(self._lock, "ledger", deadline_seconds=LOCK_SECONDS, stop=self._stop):
             written, previous = self._head(now)
-            cut = self._cut_off(written, previous)
+            noted = read_head(self._paths)
+            flaw = (noted and noted.flaw) or (written + 1 if self.looks_wrong() else 0)
+            cut = _cut_off(noted, written, previous)
             seq = written
             block = bytearray()
             for entry in chain(cut, [first], ahead):
@@ -101,7 +105,7 @@ class Ledger:
                     written = seq
             if block:
                 self._write(bytes(block), written)
-            self._note_head(seq, previous)
+            write_head(self._paths, self._files, Head(seq, previous, self.size(), flaw))
 
     def _write(self, block: bytes, last: int) -> None:
         """Append whole entries, to a new file when the one in use is full; `last` is its last."""
@@ -165,40 +169,6 @@ class Ledger:
             self._files.fsync(fd)
         return end
 
-    # -- the note of the last entry -------------------------------------------------------------
-
-    def _cut_off(self, seq: int, own: str) -> list[dict[str, Any]]:
-        """An entry that says so, when the last one that was written is not there any more."""
-        noted = self._noted()
-        if noted is None or noted[0] < seq or noted == (seq, own):
-            return []
-        lost = [min(seq + 1, noted[0]), noted[0]]
-        return [{"op": CUT_OFF, "lost": lost, "was": noted[1]}]
-
-    def _note_head(self, seq: int, own: str) -> None:
-        """Note the last entry: derived, never ahead of the ledger, so it need not be durable."""
-        noted = _spell_note(seq, own)
-        try:
-            refuse_link(self._note)
-            self._files.make_directory(self._note.parent)
-            fd = os.open(self._note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                self._files.overwrite(fd, noted, 0)
-            finally:
-                os.close(fd)
-        except (OSError, SkymemError):
-            return  # an older note, or none, says less, and nothing wrong
-
-    def _noted(self) -> tuple[int, str] | None:
-        try:
-            raw = self._note.read_bytes()
-        except OSError:
-            return None
-        found = parse(raw)
-        if found is None or raw != _spell_note(found["seq"], found["hash"]):
-            return None  # half of it is of another entry
-        return found["seq"], found["hash"]
-
     # -- reading --------------------------------------------------------------------------------
 
     def read_from(self, place: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -245,7 +215,8 @@ class Ledger:
         A problem names the entry by its number, its file and its line. `progress` is told how many
         bytes of how many have been read, `tell` what `read_from` would yield.
         """
-        check = ChainCheck(self._noted())  # before the rest: nothing written after it is missing
+        noted = read_head(self._paths)  # before the rest: nothing written after it is missing
+        check = ChainCheck(noted and (noted.seq, noted.hash))
         whole = self.size()
         for segment in self.segments():
             check.open(segment)
@@ -255,6 +226,42 @@ class Ledger:
                     tell(end, entry)
                 progress(end, whole)
         return check.entries, check.problems()
+
+    def looks_wrong(self) -> str:
+        """What its end and its size alone tell of damage; "" when nothing.
+
+        Costs the same however long it is. What was found once is told until the note is removed.
+
+        Raises:
+            DiskError: it can't be read.
+        """
+        noted = read_head(self._paths)
+        end, raw = self._last_line()
+        entry = parse(raw)
+        if raw and entry is None:
+            return "its last line is no entry"
+        found = Head(entry["seq"], entry.pop("hash"), end) if entry else Head(0, GENESIS, end)
+        if entry and true_hash(entry) != found.hash:
+            return f"its last entry, {found.seq}, was changed"
+        if wrong := difference(noted, found):
+            return wrong
+        if noted is None or not noted.flaw:
+            return ""
+        return f"when entry {noted.flaw} was written, it was not what had been written before"
+
+    def _last_line(self) -> tuple[int, bytes]:
+        """Where the last whole line ends, and what it says; b"" before the first."""
+        for segment in reversed(self.segments()):
+            with disk_errors(segment.path):
+                if (fd := open_segment(segment)) is None:
+                    continue
+                try:
+                    if end := last_newline_end(fd, os.fstat(fd).st_size):
+                        start = last_newline_end(fd, end - 1)
+                        return segment.base + end, os.pread(fd, end - start, start)
+                finally:
+                    os.close(fd)
+        return 0, b""
 
     def segments(self) -> list[Segment]:
         """Every file of the ledger, oldest first."""
@@ -277,11 +284,12 @@ def in_batches(name: str, items: Iterable[Any], **fields: Any) -> Iterator[dict[
         yield {**fields, name: batch}
 
 
-def _spell_note(seq: int, own: str) -> bytes:
-    """Spell the note of the last entry, with a check: a power cut may leave a mixture of two."""
-    check = hashlib.sha256(f"{seq} {own}".encode()).hexdigest()[:16]
-    noted = json.dumps({"seq": seq, "hash": own, "check": check})
-    return noted.encode().ljust(NOTE_BYTES - 1) + b"\n"
+def _cut_off(noted: Head | None, seq: int, own: str) -> list[dict[str, Any]]:
+    """An entry that says so, when the last one that was written is not there any more."""
+    if noted is None or noted.seq < seq or noted[:2] == (seq, own):
+        return []
+    lost = [min(seq + 1, noted.seq), noted.seq]
+    return [{"op": CUT_OFF, "lost": lost, "was": noted.hash}]
 
 
 def _last_of(path: Path) -> dict[str, Any] | None:

@@ -51,6 +51,17 @@ def most_recalled(paths: HomePaths, agent: str) -> frozenset[str]:
     return frozenset(sorted(often, key=lambda name: (-counts[name], name))[:MOST])
 
 
+def damage(paths: HomePaths, agent: str) -> str:
+    """Why the count can't be believed, or "" when it can."""
+    path = paths.recalled(agent)
+    if not path.exists() or isinstance((read_json(path) or {}).get("recalled"), dict):
+        return ""
+    return (
+        f"state/recalled/{path.name} can't be read: which memories are recalled most is not known "
+        "(the next recall counts anew)"
+    )
+
+
 def _counts(document: dict[str, Any] | None) -> dict[str, int]:
     found = (document or {}).get("recalled")
     if not isinstance(found, dict):

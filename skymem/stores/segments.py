@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skymem.stores.files import disk_errors
 from skymem.stores.lines import last_newline_end, raw_lines
 
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -50,7 +51,7 @@ def closed_files(directory: Path) -> list[tuple[int, int, Path]]:
     """The closed files by number of first and last entry, oldest first."""
     try:
         names = os.listdir(directory)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     found = [match for name in names if (match := _CLOSED.fullmatch(name))]
     return sorted((int(match[1]), int(match[2]), directory / match[0]) for match in found)
@@ -79,20 +80,25 @@ def lines_of(segment: Segment, start: int = 0) -> Iterator[tuple[bytes | None, i
 
     None stands for a line longer than any of ours. A file that was closed since it was looked at
     is read under its new name.
+
+    Raises:
+        DiskError: it can't be read.
     """
-    fd = _open(segment)
-    if fd is None:
-        return
-    try:
-        # Of a file that is written to, what has come since is read as well.
-        stop = last_newline_end(fd, os.fstat(fd).st_size)
-        for _, raw, end in raw_lines(fd, start, stop, LINE_BYTES_MAX):
-            yield raw, segment.base + end
-    finally:
-        os.close(fd)
+    with disk_errors(segment.path):
+        fd = open_segment(segment)
+        if fd is None:
+            return
+        try:
+            # Of a file that is written to, what has come since is read as well.
+            stop = last_newline_end(fd, os.fstat(fd).st_size)
+            for _, raw, end in raw_lines(fd, start, stop, LINE_BYTES_MAX):
+                yield raw, segment.base + end
+        finally:
+            os.close(fd)
 
 
-def _open(segment: Segment) -> int | None:
+def open_segment(segment: Segment) -> int | None:
+    """Open a file of the ledger, also one that was closed meanwhile; None when it is gone."""
     others = [path for *_, path in reversed(closed_files(segment.path.parent))]
     for path in [segment.path, *([] if segment.first else others)]:
         with contextlib.suppress(FileNotFoundError):
@@ -106,5 +112,5 @@ def _open(segment: Segment) -> int | None:
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None

@@ -159,6 +159,10 @@ class Trash:
             if held is not None:
                 yield held
 
+    def unreadable(self, path: Path) -> int:
+        """How many lines of a file are no entries."""
+        return sum(held is None for _, held in self._lines(path))
+
     def all(self) -> Iterator[Held]:
         """Yield everything, oldest run first."""
         for path in self.names():

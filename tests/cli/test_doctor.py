@@ -77,3 +77,26 @@ def test_an_action_in_the_future_is_a_problem(
     ((state, message),) = _checks(shell, "clock")
     assert state == "problem"
     assert "set back" in message
+
+
+def test_rules_and_a_schedule_that_can_not_be_used_are_told_first_and_keep_nothing_from_being_seen(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKYMEM_ENGINE", "off")
+    whole = {one["check"] for one in shell("doctor", "--json").json["checks"]}
+    for name, more in (
+        ("retention_rules.yaml", "promote_treshold: 0.5\n"),
+        ("schedule.yaml", "  - {name: x, hours: 0}\n"),
+    ):
+        with (shell.home / name).open("a") as stream:
+            stream.write(more)
+    (shell.agent_directory / "protected.json").write_text("{garbage")
+    told = shell("doctor", "--json")
+
+    assert told.code == 20
+    first, second, *rest = told.json["checks"]
+    assert "retention_rules.yaml" in first["message"]
+    assert "promote_treshold" in first["message"]
+    assert "schedule.yaml" in second["message"]
+    assert {"configuration", *(one["check"] for one in rest)} == whole
+    assert any("protected.json can't be read" in one["message"] for one in rest)

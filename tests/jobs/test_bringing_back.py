@@ -322,8 +322,8 @@ def test_a_last_line_of_trash_that_lost_its_newline_is_not_lost_with_the_others(
 def test_a_second_correction_of_what_was_corrected_is_refused(desk: Desk, home: app.Home) -> None:
     desk.echo(line("Standup is at 9", 0.9, id="nine"))
     ten = upkeep.correct_memory(home, "sky", "nine", "Standup is at 10")[0]["id"]
-    detail, (outcome,) = upkeep.correct_memory(home, "sky", "nine", "Standup is at 11")
-    assert (outcome.exit_code, ten in detail["error"], detail["id"]) == (2, True, None)
+    with pytest.raises(UsageError, match=ten):
+        upkeep.correct_memory(home, "sky", "nine", "Standup is at 11")
 
     eleven = upkeep.correct_memory(home, "sky", ten, "Standup is at 11")[0]["id"]
     assert [one["id"] for one in recent(home.workplace(), "sky", Filters(), 9)] == [eleven]
