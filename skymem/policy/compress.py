@@ -24,6 +24,8 @@ MICROSECONDS_PER_DAY: Final = 86_400_000_000
 
 COMPRESSED: Final = "compressed"
 NO_SUMMARY: Final = "no_summary"
+GATES: Final = (COMPRESSED, NO_SUMMARY)
+"""By which a memory leaves: one that was brought back is left alone by both."""
 
 
 def plan_compress(
@@ -143,6 +145,8 @@ def _kept_by(entry: Entry, rules: RetentionRules, now_us: int) -> str:
     memory = entry.memory
     if entry.pinned:
         return "pinned"
+    if entry.restored in GATES:
+        return "restored"
     if not rules.kinds.of(memory.kind).compress:
         return "kind"
     if memory.time_us is None:

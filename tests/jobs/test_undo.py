@@ -22,6 +22,23 @@ def test_what_was_undone_is_left_alone_for_its_grace(desk: Desk, home: app.Home)
     assert desk.run("promote")["promoted"] == 4
 
 
+def test_what_was_compressed_and_undone_is_left_alone_for_its_grace(
+    desk: Desk, home: app.Home
+) -> None:
+    desk.clock = app.now()
+    old = desk.clock - 9 * 86_400
+    desk.echo(line("Ann likes tea.", 0.5, ts=old, kind="preference"))
+    desk.echo(line("Ann asked for tea.", 0.4, ts=old, kind="request"))
+    gone = desk.run("compress")
+    assert (gone["compressed"], gone["archived"]) == (1, 2)
+    desk.clock = app.now()
+    upkeep.undo_run(home, None, ["sky"])
+
+    assert desk.run("compress")["skipped"] == {"restored": 2}
+    desk.clock += desk.rules.restore_grace_seconds + 60
+    assert desk.run("compress")["archived"] == 2
+
+
 def test_undoing_twice_does_nothing_more(desk: Desk, home: app.Home) -> None:
     desk.echo(*MIXED)
     run = desk.run("promote")["agents"]["sky"]["runs"][0]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skymem.model.memory import Memory
-from skymem.model.plan import Damage
+from skymem.model.plan import Damage, Entry
 from skymem.model.records import (
     Profile,
     Statement,
@@ -104,6 +104,21 @@ def test_what_stays_says_why(fields: dict[str, Any], gate: str) -> None:
 
     assert plan.decisions == []
     assert plan.kept == {gate: 1}
+
+
+@pytest.mark.parametrize(
+    ("gate", "stays"), [("compressed", True), ("no_summary", True), ("line_limit", False)]
+)
+def test_what_was_brought_back_is_left_alone_when_it_was_compress_that_had_moved_it(
+    gate: str, stays: bool
+) -> None:
+    (back,) = entries({"kind": "fact"})
+    assert isinstance(back, Entry)
+    back.restored = gate
+    plan = compress([back])
+
+    assert plan.kept == ({"restored": 1} if stays else {})
+    assert plan.count("archive") == (0 if stays else 1)
 
 
 def test_the_threshold_is_met_to_the_second() -> None:
