@@ -99,14 +99,20 @@ def lines_of(segment: Segment, start: int = 0) -> Iterator[tuple[bytes | None, i
 
 def open_segment(segment: Segment) -> int | None:
     """Open a file of the ledger, also one that was closed meanwhile; None when it is gone."""
-    others = [path for *_, path in reversed(closed_files(segment.path.parent))]
-    for path in [segment.path, *([] if segment.first else others)]:
+    for path in _names(segment):
         with contextlib.suppress(FileNotFoundError):
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             if segment.first or os.fstat(fd).st_ino == segment.inode:
                 return fd
             os.close(fd)
     return None
+
+
+def _names(segment: Segment) -> Iterator[Path]:
+    """Where a file may be; the closed ones are listed once it is known not to be the open one."""
+    yield segment.path
+    if not segment.first:
+        yield from (path for *_, path in reversed(closed_files(segment.path.parent)))
 
 
 def _stat(path: Path) -> os.stat_result | None:

@@ -1,5 +1,6 @@
 """What the ledger's end and size alone say: enough for a monitor, however long the ledger is."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.ledger_head import head_path, read_head
+from skymem.stores.segments import lines_of
 
 ENTRIES = 12
 
@@ -123,3 +125,23 @@ def test_a_ledger_that_is_no_file_can_not_be_read(ledger: Ledger) -> None:
         ledger.looks_wrong()
     with pytest.raises(DiskError, match=r"ledger\.jsonl: Is a directory"):
         ledger.verify()
+
+
+def test_a_file_that_is_closed_just_as_it_is_opened_is_read_all_the_same(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = ledger.segments()[-1]
+    really_open = os.open
+    closed = ledger.path.with_name("ledger_000000000009-000000000012.jsonl")
+
+    def close_first(path: Path, flags: int) -> int:
+        if path == ledger.path and not closed.exists():
+            ledger.path.rename(closed)
+            ledger.path.write_bytes(b"")
+        return really_open(path, flags)
+
+    monkeypatch.setattr(os, "open", close_first)
+    read = [raw for raw, _ in lines_of(looked_at)]
+
+    assert closed.exists()
+    assert len(read) == 4
