@@ -2,28 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from skymem.app import READER_BUSY_MS, Home, now
+from skymem.app import READER_BUSY_MS, Home
 from skymem.errors import SkymemError, UnknownMemoryError
+from skymem.jobs.foretell import Foretelling
 from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Damage
 from skymem.policy.importance import worth
-from skymem.policy.prospects import Gate, Placed, prospects
+from skymem.policy.prospects import Exemption, Gate, steps
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.history import Event, history_of, ids_beginning
-from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.naming import Naming
-from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Kept, Shelf
-from skymem.stores.standings import Standings, living_evidence
-
-ELSEWHERE_AFTER_PROMOTION: Final = ("line_limit", "compressed", "merged")
-"""Gates of short-term: what is promoted next does not come to them."""
+from skymem.stores.standings import Standings
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Explanation:
     """Everything there is to say of one memory."""
 
@@ -37,15 +31,17 @@ class Explanation:
     """`active`, `expired` or `superseded`; "" when it is in trash or gone."""
 
     superseded_by: str | None = None
-    chain: list[str] = field(default_factory=list)
-    """Ids of everything it superseded or is superseded by, oldest first."""
+    chain: Mapping[str, str | None] = field(default_factory=dict)
+    """Ids of everything that it, or what took its place, superseded, oldest first; each with the
+    one that took its own place, the last with None."""
 
     gates: list[Gate] = field(default_factory=list)
     kept_by: str = ""
-    """What keeps it from every job: `pinned`, or `evidence` of a living summary."""
+    """`pinned`: every job leaves it where it is. `evidence`: a living summary rests on it, and no
+    job removes it."""
 
-    restored: str = ""
-    runs: dict[str, float | None] = field(default_factory=dict)
+    exemption: Exemption | None = None
+    runs: Mapping[str, float | None] = field(default_factory=dict)
     """By job, when it runs next."""
 
     importance: tuple[float, str] = (0.0, "")
@@ -56,22 +52,8 @@ class Explanation:
         return self.kept.tier if self.kept is not None else "gone"
 
     def next(self) -> list[dict[str, Any]]:
-        """What happens to it next, soonest first: of the gates, those that time opens, or are open.
-
-        `at` is when the job that does it runs next, or from when on it may.
-        """
-        found = []
-        promoted = any(gate.gate == "importance" and gate.open for gate in self.gates)
-        for gate in self.gates:
-            if promoted and gate.gate in ELSEWHERE_AFTER_PROMOTION:
-                continue
-            opens = None if gate.opens_us is None else gate.opens_us / 1_000_000
-            if not gate.open and opens is None:
-                continue
-            run = self.runs.get(gate.job)
-            at = run if gate.open else max(one for one in (opens, run, 0.0) if one is not None)
-            found.append({"what": gate.does, "job": gate.job, "gate": gate.gate, "at": at})
-        return sorted(found, key=lambda one: (one["at"] is None, one["at"] or 0.0))
+        """What happens to it next, soonest first; see `steps`."""
+        return steps(self.gates, self.runs)
 
     def as_json(self) -> dict[str, Any]:
         """Spell it as `skymem explain --json` does; of the memory all but its text."""
@@ -84,8 +66,10 @@ class Explanation:
             "importance": self.importance[0] if self.kept is not None else None,
             "kept_by": self.kept_by or None,
             "superseded_by": self.superseded_by,
-            "chain": self.chain,
+            "chain": [*self.chain],
+            "chain_by": {name: by for name, by in self.chain.items() if by is not None},
             "history": [event.as_json() for event in self.history],
+            "restored": None if self.exemption is None else self.exemption.as_json(),
             "gates": [_gate_json(gate) for gate in self.gates],
             "next": self.next(),
         }
@@ -108,61 +92,43 @@ def explain(home: Home, agent: str, name: str) -> Explanation:
         events = history_of(ledger, agent, own)
         if not events:
             raise
-        return Explanation(own, agent, None, events)
+        return Explanation(id=own, agent=agent, kept=None, history=events)
     work, shelf = home.workplace(), home.shelf(agent)
-    events = history_of(work.ledger(), agent, kept.id)
+    runs = next_runs_by_job(home, work.now())
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
-        return work.ask(catalog, shelf, lambda: _explain(home, work, shelf, catalog, kept, events))
+        return work.ask(catalog, shelf, lambda: _explain(work, shelf, catalog, kept, runs))
 
 
-def _explain(  # noqa: PLR0917  (one memory, and all that is known of it)
-    home: Home,
+def _explain(
     work: Workplace,
     shelf: Shelf,
     catalog: Catalog,
     kept: Kept,
-    events: list[Event],
+    runs: Mapping[str, float | None],
 ) -> Explanation:
-    rules, agent = home.rules, shelf.paths.name
-    now_us = round(work.now() * 1_000_000)
-    standings = Standings.of(shelf, catalog, now_us, rules.kinds)
-    protection = read_protection(shelf.paths.protected)
-    protection.forget((), work.now() - rules.restore_grace_seconds)
-    life = Lifecycle(catalog, agent, rules.kinds)
-    by = standings.chains.superseded().get(kept.id)
-    line, lines = _line_of(shelf, catalog, kept)
-    restored = protection.restored.get(kept.id)
-    placed = Placed(
-        kept.id,
-        kept.memory,
-        kept.tier,
-        now_us,
-        line,
-        lines,
-        protection.is_pinned(kept.id, kept.memory),
-        restored.gate if restored is not None else "",
-        None if by is None else (by.by, by.since_us),
-        kept.id in living_evidence(standings, shelf, catalog, rules.kinds),
-        _since(shelf, life, kept),
-    )
-    gates, held = prospects(placed, agent, rules)
+    kinds, agent = work.rules.kinds, shelf.paths.name
+    standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
+    chains = standings.chains
+    chain = chains.history(kept.id)
+    foretelling = Foretelling(work, shelf, catalog, kept)
+    held = "pinned" if foretelling.pinned else "evidence" if foretelling.cited else ""
     return Explanation(
-        kept.id,
-        agent,
-        kept,
-        events,
-        "" if kept.tier == "trash" else standings.of_memory(kept.id, kept.memory),
-        None if by is None else by.by,
-        [] if len(standings.chains.history(kept.id)) < 2 else standings.chains.history(kept.id),
-        gates,
-        held,
-        placed.restored,
-        next_runs_by_job(home),
-        worth(kept.memory, rules.kinds),
+        id=kept.id,
+        agent=agent,
+        kept=kept,
+        history=history_of(work.ledger(), agent, kept.id),
+        standing="" if kept.tier == "trash" else standings.of_memory(kept.id, kept.memory),
+        superseded_by=chains.superseded_by(kept.id),
+        chain={one: chains.superseded_by(one) for one in chain} if len(chain) > 1 else {},
+        gates=foretelling.gates(),
+        kept_by=held,
+        exemption=None if kept.tier == "trash" else foretelling.exemption,
+        runs=runs,
+        importance=worth(kept.memory, kinds),
     )
 
 
-def next_runs_by_job(home: Home) -> dict[str, float | None]:
+def next_runs_by_job(home: Home, now: float) -> dict[str, float | None]:
     """When each job runs next, by the schedule; nothing where that can't be read."""
     from skymem.config.schedule_file import read_schedule
     from skymem.daemon.pauses import read_pauses
@@ -172,7 +138,7 @@ def next_runs_by_job(home: Home) -> dict[str, float | None]:
 
     try:
         schedule = read_schedule(home.paths.schedule)
-        due: Mapping[str, float | None] = next_runs(schedule, read_runs(home.paths), now())
+        due: Mapping[str, float | None] = next_runs(schedule, read_runs(home.paths), now)
     except SkymemError:
         return {}
     paused = read_pauses(home.paths)
@@ -186,31 +152,8 @@ def next_runs_by_job(home: Home) -> dict[str, float | None]:
     return found
 
 
-def _line_of(shelf: Shelf, catalog: Catalog, kept: Kept) -> tuple[int, int]:
-    """A memory's place in short-term, and how many lines there are; (-1, 0) elsewhere."""
-    if kept.tier != "short":
-        return -1, 0
-    naming = Naming(shelf.paths.name, catalog)
-    line, lines = -1, 0
-    for entry in shelf.short_entries():
-        if isinstance(entry, Damage):
-            continue
-        naming.name([entry])
-        if entry.id == kept.id and line < 0:
-            line = lines
-        lines += 1
-    return line, lines
-
-
-def _since(shelf: Shelf, life: Lifecycle, kept: Kept) -> int | None:
-    if kept.tier == "trash":
-        found = shelf.trash.find([kept.id]).get(kept.id)
-        return None if found is None else round(found.trashed_at * 1_000_000)
-    return life.newest_us(kept.file) if kept.tier == "archive" else None
-
-
 def _gate_json(gate: Gate) -> dict[str, Any]:
-    opens = None if gate.opens_us is None else gate.opens_us / 1_000_000
     told = gate._asdict()
-    del told["opens_us"]
-    return {**told, "opens_at": opens, "does": gate.does}
+    opens_us, kept = told.pop("opens_us"), told.pop("kept")
+    opens = None if opens_us is None else opens_us / 1_000_000
+    return {**told, "kept_by": kept or None, "opens_at": opens, "does": gate.does}

@@ -1,6 +1,6 @@
 """The verb that explains one memory."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -9,11 +9,14 @@ from skymem.cli.options import Json, globals_of
 
 if TYPE_CHECKING:
     from skymem.explain import Explanation
-    from skymem.policy.prospects import Gate
+    from skymem.policy.prospects import Exemption, Gate
     from skymem.stores.history import Event
 
 TEXT_LETTERS: Final = 200
 """Of a memory's text; `skymem show` has all of it."""
+
+SOURCES_NAMED: Final = 5
+"""Of those that a memory was made of, or that one memory superseded."""
 
 _TOLD: Final = {
     "came in": "came in",
@@ -23,20 +26,32 @@ _TOLD: Final = {
     "repeat": "a repeat of it was dropped",
     "trash": "moved to trash",
     "restore": "restored from trash",
-    "undo": "brought back: its run was undone",
+    "undo": "brought back",
+    "lift": "no longer left alone: the undo that had brought it back was undone",
     "compact": "gone for good: trash was compacted",
     "made": "made",
     "cited": "became evidence",
     "superseded": "superseded",
+    "superseder removed": "what superseded it was moved to trash",
+    "superseder back": "what superseded it was brought back",
     "edited outside": "edited or removed by hand",
     "pinned": "pinned",
     "unpinned": "unpinned",
 }
 
-_HELD: Final = {
-    "pinned": "it is pinned: every job leaves it where it is (skymem unpin ID)",
-    "evidence": "a living summary rests on it: no job removes it",
+_KEPT: Final = {
+    "kind": "its kind is not promoted",
+    "restored": "left alone for now, as it was brought back",
+    "evidence": "a living summary rests on it",
+    "ring": "it supersedes itself by way of others",
+    "permanent": "it is to stay for good",
+    "recalled": "it is among those that are recalled most",
+    "supersedes": "what it supersedes goes first, or together with it",
+    "loss_budget": "the run stops at its loss budget",
+    "alone": "there is no other to merge it with",
+    "superseded": "it stands between what it replaced and what replaced it",
 }
+"""What keeps a memory at a gate whose time has come."""
 
 
 def explain(
@@ -59,7 +74,7 @@ def explain(
     _what(found)
     render.line("how it came here")
     for event in found.history:
-        render.line(f"  {render.moment(event.ts)}  {render.harmless(_event(event))}")
+        render.paragraph(f"{render.moment(event.ts)}  {_event(event)}", 2)
     if not found.history:
         render.line("  no run has seen it yet: the next one records it")
     if found.kept is not None:
@@ -70,66 +85,124 @@ def explain(
 def _what(found: "Explanation") -> None:
     kept = found.kept
     if kept is None:
-        render.line(f"{render.harmless(found.id)}  gone")
+        render.paragraph(f"{found.id}  gone")
         return
-    where = f"memory/{found.agent}/{kept.file}"
-    standing = f", {found.standing}" if found.standing else ""
-    by = f" by {found.superseded_by}" if found.superseded_by else ""
-    render.line(render.harmless(f"{found.id}  {kept.tier}{standing}{by}  ({where})"))
+    standing = "" if found.standing == "superseded" else found.standing
+    by = f"superseded by {found.superseded_by}" if found.superseded_by else ""
+    states = ", ".join(one for one in (kept.tier, standing, by) if one)
+    render.paragraph(f"{found.id}  {states}  (memory/{found.agent}/{kept.file})")
     text = " ".join(kept.memory.searchable.split())
     cut = text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…"
-    render.line(f"  “{render.harmless(cut)}”")
+    render.paragraph(f"“{cut}”", 2)
     importance, source = found.importance
     about = [f"importance {importance:g} ({source})"]
     about += [f"kind {kept.memory.kind}"] if kept.memory.kind else []
     if kept.memory.time_us is not None:
         about.append(f"of {render.moment(kept.memory.time_us / 1_000_000)} UTC")
-    render.line(render.harmless("  " + ", ".join(about)))
+    render.paragraph(", ".join(about), 2)
     if found.chain:
-        render.line(render.harmless(f"  its chain, oldest first: {' → '.join(found.chain)}"))
+        render.paragraph(f"its chain, oldest first: {_chain(found)}", 2)
+
+
+def _chain(found: "Explanation") -> str:
+    """Spell what superseded what: "A → B → C", and "A, B → C" where C superseded both."""
+    below: dict[str | None, list[str]] = {}
+    for name, by in found.chain.items():
+        below.setdefault(by, []).append(name)
+
+    def spell(name: str) -> str:
+        line = [name]
+        while len(under := below.get(name, [])) == 1:
+            name = under[0]
+            line.append(name)
+        if under:
+            under.sort(key=lambda one: one != found.id)  # whatever is left out, it is not this one
+            told = [f"({spell(one)})" if one in below else one for one in under[:SOURCES_NAMED]]
+            more = len(under) - SOURCES_NAMED
+            line.append(", ".join(told) + (f" and {more:,} more" if more > 0 else ""))
+        return " → ".join(reversed(line))
+
+    return spell(below[None][0])
 
 
 def _event(event: "Event") -> str:
     what = _TOLD.get(event.what, event.what)
     if event.sources:
-        what += f" of {len(event.sources)} memories: {', '.join(event.sources[:5])}"
-        what += " …" if len(event.sources) > 5 else ""
+        what += f" of {len(event.sources)} memories: {', '.join(event.sources[:SOURCES_NAMED])}"
+        what += " …" if len(event.sources) > SOURCES_NAMED else ""
     if event.by:
-        what += f" {'of' if event.what == 'cited' else 'by'} {event.by}"
-    why = f": {event.reason.words()}" if event.reason is not None and not event.sources else ""
+        joined = {"cited": "of", "superseded": "by"}.get(event.what)
+        what += f" {joined} {event.by}" if joined else f" ({event.by})"
     run = f"   [{event.run}]" if event.run else ""
-    return f"{what}{why}{run}"
+    return f"{what}{_why(event)}{run}"
+
+
+def _why(event: "Event") -> str:
+    """Say why, where that is not said yet; what a person did has no gate."""
+    reason = event.reason
+    if reason is None or event.sources or event.what == "lift":
+        return ""
+    if event.what == "undo":
+        return f", as its run was undone: {reason.note}"
+    if reason.gate == "undone":
+        return f", as the run that had made it was undone: {reason.note}"
+    if reason.gate == "merged":
+        return f", as it was merged into {reason.note}"
+    if reason.gate == "by_hand":
+        return ", where it was put by hand" if event.what == "restore" else ", by hand"
+    return f": {reason.words()}"
 
 
 def _gates(found: "Explanation") -> None:
-    if found.kept_by:
+    if found.kept_by == "pinned":
         render.line("why it stays")
-        render.line(f"  {_HELD[found.kept_by]}")
+        render.line("  it is pinned: every job leaves it where it is (skymem unpin ID)")
         return
     render.line("the gates before it")
     for gate in found.gates:
-        render.line(render.harmless(f"  {gate.job:<8} {_gate(gate)}"))
-    if found.restored:
-        render.line(f"  it was brought back of late: {found.restored} leaves it alone for now")
+        render.paragraph(f"{gate.job:<8} {_gate(gate)}", 2)
     if not found.gates:
-        render.line("  none: nothing in the rules moves or removes it")
+        render.line("  none: no rule in force moves it or removes it")
+    if found.kept_by == "evidence" and all(gate.kept != "evidence" for gate in found.gates):
+        render.line("  a living summary rests on it: no job removes it")
 
 
 def _gate(gate: "Gate") -> str:
+    from skymem.policy.prospects import JOBS
+
     against = "" if gate.threshold is None else f" against {gate.threshold:g}"
     value = "" if gate.value is None else f" {gate.value:g}"
     note = f" ({gate.note})" if gate.note else ""
     opens = "open" if gate.open else "closed"
-    return f"{gate.gate}{value}{against}{note}: {opens}"
+    why = ""
+    if gate.kept:
+        by_another = gate.job == "prune" and gate.kept in JOBS
+        why = f"it goes by {gate.kept} before" if by_another else _KEPT.get(gate.kept, gate.kept)
+    return f"{gate.gate}{value}{against}{note}: {opens}{why and ': ' + why}"
 
 
 def _next(found: "Explanation") -> None:
     render.line("what comes next")
     steps = found.next()
+    if found.exemption is not None and found.kept_by != "pinned":
+        job = found.exemption.job
+        then = next((one for one in steps if one["job"] == job), None)
+        steps = [one for one in steps if one is not then]
+        render.paragraph(_left_alone(found.exemption, then, last=not steps), 2)
+    elif not steps:
+        render.line("  nothing: it stays where it is under the rules in force")
     for step in steps:
         when = "with the next run of " + step["job"]
         if step["at"] is not None:
             when = f"{render.moment(step['at'])} UTC or soon after, by {step['job']}"
-        render.line(f"  {step['what']}: {when}")
-    if not steps:
-        render.line("  nothing: it stays where it is under the rules in force")
+        render.paragraph(f"{step['what']}: {when}", 2)
+
+
+def _left_alone(why: "Exemption", then: dict[str, Any] | None, *, last: bool) -> str:
+    until = f"until {render.moment(why.until)} UTC"
+    if not why.job:  # of an older version: who removes by hand is no rule
+        return f"left alone by prune {until}, as it was brought back"
+    told = f"left alone by the rule that had moved it ({why.gate}) {until}"
+    if then is not None:
+        return f"{told}; then: {then['what']}, by {then['job']}"
+    return f"{told}; then: nothing, under the rules in force" if last else told

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,6 +14,11 @@ FIRST_WORDS: Final = 60
 """Letters of a memory's text that tell which it is; `skymem show` has all of it."""
 
 NO_TERMINAL: Final = 0
+COLUMNS = 100
+"""How wide a paragraph is where there is no terminal."""
+
+HANGING = 4
+"""By how much its further lines are indented."""
 
 
 def document(value: Mapping[str, Any]) -> None:
@@ -28,6 +33,36 @@ def line(text: str = "") -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def paragraph(text: str, indent: int = 0) -> None:
+    """Print a text, made harmless, on as many lines as it needs: as wide as the terminal is."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else COLUMNS
+    for each in _folded(harmless(text), max(columns, COLUMNS // 2), indent):
+        line(each)
+
+
+def _folded(text: str, columns: int, indent: int) -> Iterator[str]:
+    """Fold a text at its spaces, and a word that is longer than a line where that ends."""
+    hanging = " " * (indent + HANGING)
+    folded, used = " " * indent, indent
+    for number, word in enumerate(text.split(" ")):
+        blank = " " if number else ""
+        if used > len(hanging) and used + len(blank) + width_of(word) > columns:
+            yield folded.rstrip()
+            folded, used, blank = hanging, len(hanging), ""
+        for letter in blank + word:
+            width = width_of(letter)
+            if used + width > columns:
+                yield folded
+                folded, used = hanging, len(hanging)
+            folded, used = folded + letter, used + width
+    yield folded
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes: an ideograph takes two."""
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def complain(text: str) -> None:
@@ -60,7 +95,7 @@ def cut(text: str, width: int) -> str:
         return text
     used = 0
     for at, letter in enumerate(text):
-        used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        used += width_of(letter)
         if used > width:
             return text[: max(0, at - 1)] + "…"
     return text

@@ -1,5 +1,6 @@
 """Verbs that remove and bring back: forget, restore, undo, trash list; pin, unpin, correct."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -73,6 +74,18 @@ def restore(
     detail = restore_memories(spoken.open(), agent, ids, dry_run=dry_run)
     back = ", ".join(f"{one['id']} to {one['tier']}" for one in detail["restored"])
     _told(detail, f"restored {back}", as_json=as_json)
+    for one in detail["restored"] if not as_json else ():
+        if one["standing"] != "active":
+            render.paragraph(_why_unseen(one["id"], one.get("superseded_by")))
+
+
+def _why_unseen(name: str, superseded_by: str | None) -> str:
+    """Say why no reader returns a memory that is back, and what would make it visible."""
+    if superseded_by is not None:
+        was, pin = f"superseded by {superseded_by}", ""
+    else:
+        was, pin = "expired", f"pin it (skymem pin {name}), or "
+    return f"{name} is {was}, so readers don't return it; to make it visible: {pin}remember it anew"
 
 
 def undo(
@@ -86,6 +99,8 @@ def undo(
 ) -> None:
     """Take a whole run back: promote, rotate, compress, merge, prune, forget or correct.
 
+    Of an undo: what it had brought back is no longer left alone by the rule that had moved it.
+
     Example: skymem undo --dry-run
     """
     from skymem.upkeep import undo_run
@@ -95,12 +110,33 @@ def undo(
     agents = home.agents(spoken.agent)
     stop_flag.listen()
     detail = undo_run(home, run, agents, dry_run=dry_run)
-    told = f"undone {detail['of']}: {len(detail['restored'])} back where they were"
+    if "lifted" in detail:
+        told = f"undone {detail['of']}: {len(detail['lifted'])} left alone no longer"
+        told += f"; next: skymem {detail['again']}" if detail["lifted"] else ""
+    else:
+        told = f"undone {detail['of']}: {len(detail['restored'])} back where they were"
     if detail["removed"]:
         told += f", {len(detail['removed'])} of its own to trash"
     for why, count in detail["left"].items():
         told += f", {count} {why}"
     _told(detail, told, as_json=as_json)
+    if "left_alone" in detail and not as_json:
+        _left_alone(detail)
+
+
+def _left_alone(detail: Mapping[str, Any]) -> None:
+    """Say what does not happen again at once, and how to have that all the same."""
+    from skymem.policy.prospects import JOBS
+
+    rules, until = detail["left_alone"]["by"], render.moment(detail["left_alone"]["until"])
+    leaves = f"{', '.join(rules)} {'leaves' if len(rules) == 1 else 'leave'} them alone"
+    jobs = dict.fromkeys(f"skymem {JOBS[rule]}" for rule in rules if rule in JOBS)
+    commands = [*(f"skymem undo {run}" for run in detail.get("runs", ())), *jobs]
+    if detail.get("dry_run") or not jobs:
+        render.line(f"{leaves} until {until} UTC")
+        return
+    render.line(f"{leaves} until {until} UTC; to have it done all the same:")
+    render.line(f"  {' && '.join(commands)}")
 
 
 def pin(context: typer.Context, name: Id, dry_run: DryRun = False, as_json: Json = False) -> None:

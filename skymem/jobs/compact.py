@@ -114,37 +114,39 @@ def _one(work: Workplace, catalog: Catalog, one: Compacted, *, dry_run: bool) ->
     check_clock(work, "compact", dry_run=dry_run)
     if dry_run:
         shelf = work.shelf(one.agent)
-        due, one.kept = work.ask(catalog, shelf, lambda: _due(work, shelf, catalog))
+        due, kept = work.ask(catalog, shelf, lambda: judged(work, shelf, catalog))
     else:
         with ready(work, catalog, one.agent, "compact") as (shelf, _):
-            due, one.kept = _due(work, shelf, catalog)
+            due, kept = judged(work, shelf, catalog)
             if due:
                 _empty(work, shelf, due)
                 catalog.catch_up(shelf.paths)
                 _protect_no_more(work, shelf, catalog, {held.id for held in due})
-    one.acted = len(due)
+    one.acted, one.kept = len(due), Counter(gate for _, gate in kept)
 
 
-def _due(work: Workplace, shelf: Shelf, catalog: Catalog) -> tuple[list[Held], Counter[str]]:
-    """What has lain long enough, and what stays, by the gate that keeps it."""
+def judged(
+    work: Workplace, shelf: Shelf, catalog: Catalog
+) -> tuple[list[Held], list[tuple[str, str]]]:
+    """What has lain long enough, and the ids of what stays, each with the gate that keeps it."""
     kinds = work.rules.kinds
     standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
     cited = living_evidence(standings, shelf, catalog, kinds)
     protection = read_protection(shelf.paths.protected)
     before = work.now() - work.rules.trash.keep_seconds
     due: dict[str, list[Held]] = {}
-    kept: Counter[str] = Counter()
+    kept: list[tuple[str, str]] = []
     for held in shelf.trash.all():
         if held.trashed_at > before:
-            kept["too_young"] += 1
+            kept.append((held.id, "too_young"))
         elif held.id in cited:
-            kept["evidence"] += 1
+            kept.append((held.id, "evidence"))
         elif protection.is_pinned(held.id, held.memory):
-            kept["pinned"] += 1
+            kept.append((held.id, "pinned"))
         else:
             due.setdefault(held.id, []).append(held)
     for name in _links(standings.bridges, shelf, catalog, gone=due):
-        kept["superseded"] += len(due.pop(name, ()))
+        kept += ((name, "superseded") for _ in due.pop(name, ()))
     return [held for each in due.values() for held in each], kept
 
 

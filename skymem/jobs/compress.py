@@ -1,6 +1,6 @@
 """Compress: what is old goes from short-term to the archive, quoted in a record (rows R9, R10)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from skymem.jobs.grouping import Grouping
@@ -10,10 +10,10 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.summarizer import Asked, open_summarizer
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
-from skymem.model.plan import Damage, Plan
+from skymem.model.plan import Damage, Entry, Plan
 from skymem.policy.compress import plan_compress
 from skymem.policy.living import Living
-from skymem.policy.summary import SourceGroup, Summarize, Summary
+from skymem.policy.summary import SourceGroup, Summarize, Summary, extractive
 from skymem.stores.lifecycle import RECORD, Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.standings import Standings
@@ -58,7 +58,14 @@ def foresee(sight: Sight) -> None:
         _asked(sight.work).ask(group)
 
 
-def _plan(sight: Sight, summarize: Summarize) -> Plan:
+def plan_one(sight: Sight, entry: Entry) -> Plan:
+    """Decide about one line as if it were the only one; nobody is asked, and nothing changed."""
+    return _plan(sight, extractive, [entry])
+
+
+def _plan(
+    sight: Sight, summarize: Summarize, entries: Iterable[Entry | Damage] | None = None
+) -> Plan:
     work = sight.work
     rules = work.rules
     standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
@@ -66,7 +73,7 @@ def _plan(sight: Sight, summarize: Summarize) -> Plan:
     grouping = _grouping(work)
     grouping.begin(sight.agent)
     return plan_compress(
-        sight.reading.entries(),
+        sight.reading.entries() if entries is None else entries,
         sight.agent,
         rules,
         now_us=sight.now_us,

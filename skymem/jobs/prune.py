@@ -4,6 +4,7 @@ Over its loss budget the run stops whole, before anything is removed (row X4).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from skymem.jobs import removal
 from skymem.jobs.move import Carrying
@@ -28,8 +29,9 @@ def plan(sight: Sight) -> Plan:
     A plan that would remove more by judgement than the budget lets it says so (`Plan.over`).
     """
     rules = sight.work.rules
+    known = view(sight)
     found = plan_prune(
-        _view(sight),
+        replace(known, short=sight.reading.entries(), stored=_candidates(sight, known.superseded)),
         sight.agent,
         rules.prune,
         now_us=sight.now_us,
@@ -45,7 +47,8 @@ def apply(carrying: Carrying) -> str:
     return removal.apply(carrying)
 
 
-def _view(sight: Sight) -> PruneView:
+def view(sight: Sight) -> PruneView:
+    """See what a prune goes by, but for the memories themselves: none is in it."""
     shelf, catalog, agent = sight.shelf, sight.catalog, sight.agent
     rules = sight.work.rules
     life = Lifecycle(catalog, agent, rules.kinds)
@@ -56,8 +59,6 @@ def _view(sight: Sight) -> PruneView:
     }
     return PruneView(
         read=lambda stored: _read(sight, stored),
-        short=sight.reading.entries(),
-        stored=_candidates(sight, life, superseded),
         superseded=superseded,
         rings=standings.chains.rings,
         pinned=protection.pinned.keys(),
@@ -73,10 +74,9 @@ def _view(sight: Sight) -> PruneView:
     )
 
 
-def _candidates(
-    sight: Sight, life: Lifecycle, superseded: Mapping[str, object]
-) -> Iterable[Stored]:
+def _candidates(sight: Sight, superseded: Mapping[str, object]) -> Iterable[Stored]:
     """What may be due of long-term and archives, each once; costs what there is of it."""
+    life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
     rules = sight.work.rules.prune
     found = {one.id: one for one in life.expired(sight.now_us)}
     found |= {one.id: one for one in life.named(superseded)}

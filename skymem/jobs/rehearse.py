@@ -5,7 +5,7 @@ file still hold for it (promise 3).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -123,9 +123,16 @@ def foresee(work: Workplace, catalog: Catalog, agent: str, jobs: Mapping[str, Jo
 def _look_ahead(
     work: Workplace, shelf: Shelf, catalog: Catalog, name: str, look: Callable[[Sight], None]
 ) -> None:
-    with _opened(work, shelf, catalog, name) as reading:
+    with sighted(work, shelf, catalog, name) as sight:
+        look(sight)
+
+
+@contextmanager
+def sighted(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> Iterator[Sight]:
+    """See what a run of a job would see, with what waits for short-term; nothing is changed."""
+    with _opened(work, shelf, catalog, job) as reading:
         reading.waiting = _waiting(work, shelf)
-        look(Sight(work, shelf, catalog, reading))
+        yield Sight(work, shelf, catalog, reading)
 
 
 def _waiting(work: Workplace, shelf: Shelf) -> list[tuple[Path, int]]:

@@ -12,6 +12,7 @@ from skymem.policy.admit import check_beginning
 from skymem.stores.catalog import Catalog
 from skymem.stores.ledger import in_batches
 from skymem.stores.shelf import Shelf
+from skymem.stores.standings import Standings
 from skymem.stores.trash import Held
 
 
@@ -35,7 +36,9 @@ def restore(
     with work.catalog() as catalog:
         wanted = _find(work.shelf(agent), names)  # before a restore that was killed is finished
         if dry_run:
-            return _detail(agent, wanted, started, started, dry_run=True)
+            shelf = work.shelf(agent)
+            back = work.ask(catalog, shelf, lambda: _back(work, shelf, catalog, wanted, wanted))
+            return {**_detail(agent, back, started, started), "dry_run": True}
         run = run_id("restore", work.now())
         with ready(work, catalog, agent, "restore") as (shelf, _):
             lying = shelf.trash.find({one.id for one in wanted})
@@ -43,9 +46,31 @@ def restore(
             held = [lying[one.id] for one in wanted if one.id in lying]
             if held:
                 _bring_back(work, shelf, catalog, run, held)
+            back = _back(work, shelf, catalog, wanted)
         settle(work, shelf, {run})
     runs = [run] if held else []
-    return {**_detail(agent, wanted, started, work.now()), "runs": runs}
+    return {**_detail(agent, back, started, work.now()), "runs": runs}
+
+
+def _back(
+    work: Workplace,
+    shelf: Shelf,
+    catalog: Catalog,
+    held: Collection[Held],
+    coming: Collection[Held] = (),
+) -> list[dict[str, str]]:
+    """Say of each that comes back where it is then, and whether readers return it: if active."""
+    now_us = round(work.now() * 1_000_000)
+    back = [(one.id, one.memory) for one in coming]
+    standings = Standings.of(shelf, catalog, now_us, work.rules.kinds, coming=back)
+    found = []
+    for one in held:
+        told = {"id": one.id, "tier": one.tier}
+        told["standing"] = standings.of_memory(one.id, one.memory)
+        if (by := standings.chains.superseded_by(one.id)) is not None:
+            told["superseded_by"] = by
+        found.append(told)
+    return found
 
 
 def _check_back(shelf: Shelf, catalog: Catalog, names: Collection[str]) -> None:
@@ -106,15 +131,14 @@ def _unread(shelf: Shelf) -> str:
 
 
 def _detail(
-    agent: str, held: Collection[Held], started: float, ended: float, *, dry_run: bool = False
+    agent: str, restored: Collection[dict[str, str]], started: float, ended: float
 ) -> dict[str, Any]:
-    detail: dict[str, Any] = {
+    return {
         "ok": True,
         "job": "restore",
         "started": started,
         "duration_s": round(ended - started, 6),
-        "acted": len(held),
+        "acted": len(restored),
         "agent": agent,
-        "restored": [{"id": one.id, "tier": one.tier} for one in held],
+        "restored": list(restored),
     }
-    return {**detail, "dry_run": True} if dry_run else detail

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from skymem.errors import UsageError
+from skymem.jobs.lift import lift
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready, settle
 from skymem.jobs.put_back import Return, Returning
@@ -25,9 +26,10 @@ from skymem.model.strict_json import BOM
 from skymem.stores.catalog import Catalog, Found
 from skymem.stores.edits import Edit
 from skymem.stores.files import disk_errors
+from skymem.stores.history import job_of
 from skymem.stores.ledger import Ledger, in_batches
 from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.protection import read_protection
+from skymem.stores.protection import BY_A_PERSON, read_protection
 from skymem.stores.shelf import Shelf
 from skymem.stores.trash import Held
 
@@ -130,8 +132,8 @@ def undo(
 
     Args:
         work: the home.
-        run: its name, as `skymem audit log` and the status tell it. None: what was done last, all
-            of its runs.
+        run: its name, as `skymem audit log` and the status tell it; of an undo, see `lift`. None:
+            what was done last, all of its runs.
         agents: whose runs count.
         dry_run: only say what would come back.
 
@@ -159,6 +161,8 @@ def undo(
 def _undo(
     work: Workplace, catalog: Catalog, run: str, *, agents: Collection[str], dry_run: bool
 ) -> dict[str, Any]:
+    if job_of(run) == "undo":
+        return lift(work, catalog, run, agents, dry_run=dry_run)
     record = recorded(work.ledger(), run, agents)
     if record.undone_by:
         return _undone_already(record)
@@ -202,6 +206,10 @@ def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
     for name in ("restored", "removed", "runs"):
         whole[name] = [item for one in each for item in one.get(name, ())]
+    alone = [one["left_alone"] for one in each if "left_alone" in one]
+    if alone:
+        gates = {gate for one in alone for gate in one["by"]}
+        whole["left_alone"] = {"by": sorted(gates), "until": max(one["until"] for one in alone)}
     if respelled := sum(one.get("respelled", 0) for one in each):
         whole["respelled"] = respelled
     return whole if whole["acted"] else {**whole, "why": each[0]["why"]}
@@ -261,6 +269,9 @@ class _Undoing:
             "removed": [held.id for held in back.to_trash],
             "left": dict(self._left),
         }
+        if by_rule := sorted({*back.gates.values()} - {*BY_A_PERSON}):
+            until = self._work.now() + self._work.rules.restore_grace_seconds
+            detail["left_alone"] = {"by": by_rule, "until": until}
         if self._respelled:
             detail["respelled"] = self._respelled
         if not detail["acted"]:

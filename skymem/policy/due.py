@@ -85,6 +85,13 @@ def asked_for(
     return found
 
 
+def archive_age(ended_us: int, memory: Memory, older_seconds: float) -> Due:
+    """Say when a memory goes with its archive, which ended then: not before it was there."""
+    after = microseconds(older_seconds)
+    since = max(ended_us, known_us(memory.time_us) or 0)
+    return Due("archive_age", since + after, since, after / DAY_US)
+
+
 def is_lasting(memory: Memory, kinds: Kinds = KINDS) -> bool:
     """Whether it is to stay for good, by its line or by what is usual for its kind.
 

@@ -169,6 +169,18 @@ def _addition(
     return Addition("merge", name, line, tuple(ids), tuple(ids))
 
 
+def merged_from(memory: Memory, rules: RetentionRules) -> int | None:
+    """From when on a note without a time to live is old enough; None for all that is no such note.
+
+    It is merged then if there is another, and both are active.
+    """
+    if memory.time_us is None or not _is_unlimited(memory):
+        return None
+    opens_us = memory.time_us + round(rules.merge.after_seconds * 1_000_000)
+    kept = _kept_by(MergeItem("", memory, ""), rules.kinds, opens_us, memory.time_us)
+    return None if kept else opens_us
+
+
 def _make(plan: Plan, items: Sequence[MergeItem], addition: Addition) -> None:
     """Add what is made; its originals in short-term go to the archive, where it cites them."""
     plan.additions.append(addition)

@@ -20,13 +20,12 @@ from skymem.model.plan import Damage, Decision, Entry, Plan, Reason, Stored
 from skymem.model.rules import PruneRules
 from skymem.policy.archives import ArchiveFile, ended_us, oldest_first
 from skymem.policy.due import (
-    DAY_US,
     JUDGEMENTS,
     Due,
+    archive_age,
     asked_for,
     due,
     is_lasting,
-    known_us,
     microseconds,
 )
 from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
@@ -181,9 +180,7 @@ class _Pruning:
             if ended is None or ended + after > self.now_us:
                 continue
             for one, memory in self._read(self.view.archive_lines(file.name)):
-                since = max(ended, known_us(memory.time_us) or 0)
-                gate = Due("archive_age", since + after, since, after / DAY_US)
-                self._stored(one, memory, gate)
+                self._stored(one, memory, archive_age(ended, memory, older))
 
     def _stored(self, one: Stored, memory: Memory, gate: Due | None) -> None:
         superseded = self.view.superseded.get(one.id)

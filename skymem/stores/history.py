@@ -1,8 +1,9 @@
 """What the ledger tells of one memory: every transition, oldest first (rows M8, X1)."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -14,6 +15,11 @@ MOVES_TO: Final = MappingProxyType(
 )
 """Which tier an action brings a memory to."""
 
+_OF_SUPERSEDERS: Final = MappingProxyType(
+    {"trash": "superseder removed", "restore": "superseder back", "undo": "superseder back"}
+)
+"""Actions by which a memory ceases to supersede, or does so again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -21,7 +27,8 @@ class Event:
 
     ts: float
     what: str
-    """`came in`, an action of a job, `made`, `cited`, `superseded`, `restored`, `pinned` …"""
+    """`came in`, an action of a job, `made`, `cited`, `superseded`, `superseder removed`,
+    `superseder back`, `pinned` …"""
 
     run: str = ""
     job: str = ""
@@ -49,16 +56,33 @@ class Event:
 
 
 def history_of(ledger: Ledger, agent: str, name: str) -> list[Event]:
-    """Everything the ledger tells of an agent's memory.
+    """Everything the ledger tells of an agent's memory, and what became of what superseded it.
 
-    Reads the whole ledger, and parses those of its lines that have the id in them.
+    Reads the whole ledger, for a memory that was superseded twice, and parses those of its lines
+    that have one of the ids in them.
     """
-    events: list[Event] = []
-    wanted = json.dumps(name).encode()
-    for entry in ledger.mentioning(wanted):
+    told: list[tuple[int, Event]] = []
+    for entry in ledger.mentioning(_spelled(name)):
         if entry.get("agent") == agent:
-            events += _events(entry, name)
-    return events
+            told += ((entry["seq"], event) for event in _events(entry, name))
+    superseders = {event.by for _, event in told if event.what == "superseded"}
+    runs = {event.run for _, event in told}
+    for entry in ledger.mentioning(*map(_spelled, superseders)) if superseders else ():
+        if entry.get("agent") == agent and entry["op"] == "decide" and entry["run"] not in runs:
+            told += ((entry["seq"], event) for event in _of_superseders(entry, superseders))
+    return [event for _, event in sorted(told, key=itemgetter(0))]
+
+
+def _spelled(name: str) -> bytes:
+    return json.dumps(name).encode()
+
+
+def _of_superseders(entry: Mapping[str, Any], names: Collection[str]) -> Iterator[Event]:
+    """Tell what a run did to what superseded a memory: is it in its place no more, or again?"""
+    for by in names:
+        for event in _decided(entry, by, job_of(entry["run"])):
+            if (what := _OF_SUPERSEDERS.get(event.what)) is not None:
+                yield replace(event, what=what, to="", by=by)
 
 
 def ids_beginning(ledger: Ledger, agent: str, letters: str) -> set[str]:

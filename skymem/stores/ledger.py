@@ -194,10 +194,10 @@ class Ledger:
                 return float(ts) if isinstance(ts, int | float) else None
         return None
 
-    def mentioning(self, word: bytes) -> Iterator[dict[str, Any]]:
-        """Yield each whole entry whose line has these bytes in it."""
+    def mentioning(self, *words: bytes) -> Iterator[dict[str, Any]]:
+        """Yield each whole entry whose line has one of these in it."""
         for _, raw in self._lines_from(0):
-            if raw is None or word not in raw:
+            if raw is None or not any(word in raw for word in words):
                 continue
             entry = parse(raw)
             if entry is not None and well_formed(entry):

@@ -5,7 +5,8 @@ few of which have any. Nothing is stored: what expires is gone from answers at t
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from skymem.model.identity import derived_id
 from skymem.model.kinds import KINDS, Kinds
@@ -47,8 +48,23 @@ class Standings:
         self.now_us = now_us
 
     @classmethod
-    def of(cls, shelf: Shelf, catalog: Catalog, now_us: int, kinds: Kinds = KINDS) -> "Standings":
+    def of(
+        cls,
+        shelf: Shelf,
+        catalog: Catalog,
+        now_us: int,
+        kinds: Kinds = KINDS,
+        *,
+        coming: Iterable[tuple[str, Memory]] = (),
+    ) -> "Standings":
         """Find out who supersedes whom; `catalog` is caught up.
+
+        Args:
+            shelf: whose memories.
+            catalog: knows those of long-term and archives.
+            now_us: the moment, microseconds since the epoch.
+            kinds: says of which only the newest counts.
+            coming: ids and memories that count as if they were there already.
 
         Raises:
             ProtectionDamagedError: what is pinned can't be read.
@@ -65,10 +81,11 @@ class Standings:
             if memory.kind in single_kinds and not is_expired(memory, now_us=now_us, pinned=pinned):
                 singles.append(Single(name, memory.time_us, single_of(memory)))
 
-        for entry in _notable(shelf, single_kinds):
-            name = entry.memory.source_id or derived_id(entry.digest)
-            links += [Link(name, entry.memory.time_us, one) for one in entry.memory.supersedes]
-            note(name, entry.memory)
+        entries = _notable(shelf, single_kinds)
+        short = ((one.memory.source_id or derived_id(one.digest), one.memory) for one in entries)
+        for name, memory in chain(short, coming):
+            links += [Link(name, memory.time_us, one) for one in memory.supersedes]
+            note(name, memory)
         places = catalog.find(shelf.paths.name, [one.id for one in life.of_kinds(single_kinds)])
         for kept in shelf.read(places):
             note(kept.id, kept.memory)

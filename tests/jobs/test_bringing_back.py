@@ -247,7 +247,7 @@ def test_the_actions_are_on_the_record(desk: Desk, home: app.Home) -> None:
     last: dict[str, Any] = json.loads((desk.paths.status / "sky_last_action.json").read_bytes())
 
     assert (last["action"], last["detail"]["ok"]) == ("restore", True)
-    assert last["detail"]["restored"] == [{"id": name, "tier": "short"}]
+    assert last["detail"]["restored"] == [{"id": name, "tier": "short", "standing": "active"}]
 
 
 def test_an_exact_repeat_is_forgotten_with_its_twin_and_lies_in_trash_once(

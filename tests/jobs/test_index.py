@@ -383,7 +383,7 @@ def test_what_is_forgotten_has_no_vector_and_what_is_restored_gets_it_back_from_
     indexer.engine.forget_counts()
     indexer.desk.clock += 1
     back = restore(indexer.desk.work(), "sky", ["n00002"])
-    assert back["restored"] == [{"id": "n00002", "tier": "long"}]
+    assert back["restored"] == [{"id": "n00002", "tier": "long", "standing": "active"}]
     done = indexer.run()
     assert (done["embedded"], done["chunks"], done["pending"]) == (1, 0, 0)
     assert indexer.engine.put_ids == ["n00002"]

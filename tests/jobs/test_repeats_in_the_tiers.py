@@ -52,7 +52,7 @@ def test_what_is_forgotten_is_in_no_file_any_more(
     assert (detail["acted"], detail["repeats"]) == (1, 2)
     assert texts(desk) == ["archived", "said once"]
     restored = upkeep.restore_memories(home, "sky", ["m-1"])
-    assert restored["restored"] == [{"id": "m-1", "tier": "long"}]
+    assert restored["restored"] == [{"id": "m-1", "tier": "long", "standing": "active"}]
     assert texts(desk) == ["archived", "said once", "said twice"]
     assert desk.tiers.long_term.read_bytes() == TWICE + ONCE
 
