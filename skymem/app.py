@@ -27,9 +27,8 @@ from skymem.model.rules import RetentionRules
 from skymem.ownership import enter, not_owner
 from skymem.policy.admit import check_agent_name, check_beginning
 from skymem.stores.files import Files, Modes, disk_errors
-from skymem.stores.history import ids_beginning
+from skymem.stores.history import where_gone
 from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
-from skymem.stores.ledger import Ledger
 from skymem.stores.lock import never_stopped
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.status import StatusFiles
@@ -213,7 +212,7 @@ class Home:
         with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
             found = work.ask(catalog, shelf, lambda: shelf.find(name, catalog))
         if not found:
-            gone = _if_gone(work.ledger(), agent, name)
+            gone = where_gone(work.ledger(), agent, name)
             raise UnknownMemoryError(f"{name} (agent {agent}){gone}")
         if len(found) > 1:
             ids = ", ".join(kept.id for kept in found[:5])
@@ -337,14 +336,6 @@ def open_home(
         raise NotAllowedError(not_owner(choice))
     files = Files(_modes(rules, choice.path))
     return Home(paths, choice.why, files, rules, stop, owner, faults)
-
-
-def _if_gone(ledger: Ledger, agent: str, name: str) -> str:
-    """Where to read on, of a memory that only the ledger knows any more."""
-    gone = sorted(ids_beginning(ledger, agent, name)) if name else []
-    if len(gone) > 1 and name not in gone:
-        return f"; it is the beginning of several that are gone: {', '.join(gone[:5])}"
-    return f"; it is gone; what became of it: skymem explain {name}" if gone else ""
 
 
 def _current_directory() -> Path:

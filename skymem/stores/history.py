@@ -100,6 +100,14 @@ def ids_beginning(ledger: Ledger, agent: str, letters: str) -> set[str]:
     return found
 
 
+def where_gone(ledger: Ledger, agent: str, name: str) -> str:
+    """Where to read on, of a memory that only the ledger knows any more; "" of any other."""
+    gone = sorted(ids_beginning(ledger, agent, name)) if name else []
+    if len(gone) > 1 and name not in gone:
+        return f"; it is the beginning of several that are gone: {', '.join(gone[:5])}"
+    return f"; it is gone; what became of it: skymem explain {name}" if gone else ""
+
+
 def _events(entry: Mapping[str, Any], name: str) -> Iterator[Event]:
     tell = _TELLERS.get(entry["op"])
     if tell is not None:

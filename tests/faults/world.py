@@ -175,7 +175,10 @@ def quarantined(index: Path) -> list[bytes]:
     raw = index.with_suffix(".raw").read_bytes()
     pieces = []
     for text in index.read_bytes().splitlines():
-        entry = json.loads(text)
+        try:
+            entry = json.loads(text)
+        except ValueError as error:
+            raise AssertionError(f"an index that is torn: {error}") from None
         piece = raw[entry["raw_offset"] : entry["raw_offset"] + entry["bytes"]]
         assert len(piece) == entry["bytes"]
         pieces.append(piece.removesuffix(b"\n"))

@@ -7,10 +7,10 @@ import pytest
 from skymem.errors import UsageError
 from skymem.recall.listing import pattern_of, search_archives
 from skymem.recall.request import filters_of
-from tests.cli.conftest import Shell, shell
+from tests.cli.conftest import Shell, boundary_left_clean, shell
 from tests.conftest import START, Desk, line
 
-__all__ = ["shell"]
+__all__ = ["boundary_left_clean", "shell"]
 
 DAY = 86_400.0
 
