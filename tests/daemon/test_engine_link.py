@@ -1,6 +1,8 @@
 """Where a service manager keeps the daemon, the engine is the daemon's to start and to end."""
 
+import contextlib
 import os
+import re
 import signal
 import sys
 import time
@@ -34,8 +36,9 @@ def paths(home: Path) -> Iterator[HomePaths]:
     StatusFiles(made, FILES).write_heartbeat({"ts": time.time(), "managed": True})
     with held(made.daemon_lock, "skymem run", deadline_seconds=1):
         yield made
-    if holder_of(made.engine_lock):
-        os.kill((read_json(made.engine_status) or {})["pid"], signal.SIGKILL)
+    if holder := holder_of(made.engine_lock):  # it may be on its way out already
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(re.findall(r"\d+", holder)[-1]), signal.SIGKILL)
 
 
 def link(paths: HomePaths, *, managed: bool = True) -> EngineLink:

@@ -103,6 +103,16 @@ def wild_links(path: Path) -> None:
     path.write_bytes(data)
 
 
+def three_in_ten_elsewhere(path: Path) -> None:
+    """Vectors in the place of others, as where a graph came out in pieces; it kills nobody."""
+    data = bytearray(path.read_bytes())
+    starts = range(132, len(data) - 1676 + 1, 1676)
+    for number, start in enumerate(starts):
+        if number % 10 < 3:
+            data[start : start + 1536] = data[132 : 132 + 1536][::-1]
+    path.write_bytes(data)
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
 
@@ -180,6 +190,19 @@ def test_damage_that_shows_in_no_size_and_time_kills_one_engine_only(bench: Benc
     healed.assert_whole()
     assert healed.told["encoded"] == 0
     assert healed.deaths == 1
+
+
+def test_a_graph_in_pieces_is_made_anew(bench: Bench) -> None:
+    generation = bench.generation()
+    path = segment(generation) / "data_level0.bin"
+    before = path.stat()
+    three_in_ten_elsewhere(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    healed = heal(bench.paths)
+
+    healed.assert_whole()
+    assert healed.told["generation"] != generation.name
+    assert healed.told["lost"] == healed.told["encoded"] == healed.deaths == 0
 
 
 def current(bench: Bench) -> Path:
