@@ -96,13 +96,14 @@ class AgentMemory:
             UsageError, NotAllowedError, DiskError.
             EngineUnavailableError: mode `semantic` without an engine.
         """
+        from skymem.model.spelling import spelled
         from skymem.recall import request
 
         filters = request.filters_of(
             tiers=texts(tier),
             kind=kind,
             tags=texts(tags),
-            meta=[(key, request.spelled(value)) for key, value in (meta or {}).items()],
+            meta=[(key, spelled(value)) for key, value in (meta or {}).items()],
             since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
         )
         return self._recall(

@@ -12,17 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
 from skymem.engine import search
 from skymem.engine.agent import Agent, degraded, overview, search_agent, stats
 from skymem.engine.alike import Comparing
+from skymem.engine.asked import Asked
 from skymem.engine.at_work import NAME, AtWork
 from skymem.engine.embedding import Embedder
 from skymem.engine.generations import Generations
 from skymem.engine.items import COLLECTIONS, Item, collection_code
 from skymem.engine.keeper import Keeper
-from skymem.engine.matrix import check_vectors
 from skymem.engine.register import RegisterDamageError
 from skymem.engine.room import index_bytes, limit_file_size, require_room
 from skymem.engine.store import REGISTER, Store, set_aside_register, text_hash
@@ -75,6 +73,7 @@ class HomeIndex(Comparing):
         # Used since `tend` last found nothing to do for them: it comes back to those.
         self._unsettled: set[str] = set()
         self._lost: dict[str, str] = {}
+        self._asked = Asked(embedder)
         self._rows_max = 0
         files.make_directory(paths.run)
         self._at_work = AtWork(paths.run / NAME, files)
@@ -270,7 +269,7 @@ class HomeIndex(Comparing):
             hits: search.Hits = []
             compared: dict[str, float] = {}
             if asked and store.count:
-                vectors = self._vectors(store, asked)
+                vectors = self._asked.vectors(store, asked)
                 query = search.Query(vectors, list(asked), limit, tuple(dict.fromkeys(collections)))
                 hits = search_agent(found, query)
                 compared = search.compared(store, query, also)
@@ -283,18 +282,6 @@ class HomeIndex(Comparing):
             }
 
         return self._with(agent, answer)
-
-    def _vectors(self, store: Store, asked: dict[bytes, str]) -> Vectors:
-        """The vectors of a query's pieces, from the cache where it has them."""
-        rows = store.register.rows_of(list(asked))
-        left = [one for one in asked if one not in rows]
-        encoded: dict[bytes, Vectors] = {}
-        if left:
-            found = self._embedder.encode([asked[one] for one in left])
-            check_vectors(found, store.dimension)
-            encoded = dict(zip(left, found, strict=True))
-        known = dict(zip(rows, store.vectors(list(rows.values())), strict=True))
-        return np.stack([known[one] if one in known else encoded[one] for one in asked])
 
     # -- care -----------------------------------------------------------------------------------
 

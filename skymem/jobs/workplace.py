@@ -25,6 +25,7 @@ from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.shelf import Shelf
+from skymem.stores.words import WordIndex, WordIndexError
 
 if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine
@@ -158,6 +159,22 @@ class Workplace:
         except (sqlite3.Error, DiskError, OSError) as error:
             self.degrade(f"catalog: {error}")
         return Catalog.in_memory()
+
+    @contextlib.contextmanager
+    def words(self, agent: str, *, busy_ms: int = BUSY_MS) -> Iterator[WordIndex]:
+        """Open an agent's word index; where none can be kept, one that stays empty.
+
+        It is derived: what it lacks is found in the lines. A rehearsal does without.
+        """
+        with contextlib.ExitStack() as stack:
+            index = None
+            if not self.rehearsing:
+                try:
+                    opened = WordIndex.on_disk(self.paths, self.files, agent, busy_ms=busy_ms)
+                    index = stack.enter_context(opened)
+                except WordIndexError as error:
+                    self.degrade(f"word index: {error}")
+            yield index or stack.enter_context(WordIndex.nowhere())
 
     def ask(self, catalog: Catalog, shelf: Shelf, question: Callable[[], Answer]) -> Answer:
         """Catch the catalog up and ask it something; one that fails gives way to one in memory.

@@ -178,3 +178,8 @@ def _without(text: str, name: str) -> str:
         return text[:key_start] + text[found[position + 1][1] :]
     start = found[position - 1][3] if position else key_start
     return text[:start] + text[value_end:]
+
+
+def spelled(value: Any) -> str:
+    """Spell a value of a line's field as text, to compare it with what was typed."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

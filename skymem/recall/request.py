@@ -1,17 +1,17 @@
 """What is asked: the query, how to weigh it, and which memories may answer."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from skymem.config.units import parse_duration
 from skymem.errors import UsageError
 from skymem.model.memory import Memory, read_time
+from skymem.model.spelling import spelled
 from skymem.model.strict_json import LineDamage
 from skymem.policy.rank import LIMIT, RECENCY_BIAS, SEMANTIC_WEIGHT
 
-Mode = Literal["auto", "hybrid", "deterministic", "semantic"]
+Mode = Literal["auto", "fusion", "hybrid", "deterministic", "semantic"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
 
 Tier = Literal["short", "long", "archive"]
@@ -57,6 +57,10 @@ class Filters:
         if self.tags and self.tags.isdisjoint(memory.tags):
             return False
         return all(_has(memory, key, value) for key, value in self.meta)
+
+    def passes(self, tier: str, memory: Memory) -> bool:
+        """Whether a memory of a tier may answer."""
+        return tier in self.tiers and self.let(memory)
 
     @property
     def narrow(self) -> bool:
@@ -166,8 +170,3 @@ def _check_text(what: str, text: str) -> None:
 def _has(memory: Memory, key: str, wanted: str) -> bool:
     places = (memory.metadata, memory.fields)
     return any(key in place and spelled(place[key]) == wanted for place in places)
-
-
-def spelled(value: Any) -> str:
-    """Spell a value of a line's field as text, to compare it with what was typed."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,11 +1,14 @@
 """What a recall answers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from skymem.model.memory import Memory
+from skymem.policy.fusion import Fused
 from skymem.policy.rank import Parts
+from skymem.recall.candidate import Candidate
+from skymem.recall.fusion import Weighed
 
 DECIMALS = 6
 """Of a score as it is shown; the order is of the whole number."""
@@ -34,6 +37,8 @@ class Recalled:
     kind: str | None
     record_type: str | None = None
     payload: dict[str, Any] | None = None
+    fused: Fused | None = None
+    """In mode `fusion`, the parts that sum to the score."""
 
     def as_json(self) -> dict[str, Any]:
         """Spell it with the keys of `skymem recall --json`."""
@@ -44,7 +49,7 @@ class Recalled:
             "score": round(self.score, DECIMALS),
             "parts": {
                 name: None if value is None else round(value, DECIMALS)
-                for name, value in self.parts._asdict().items()
+                for name, value in self._all_parts().items()
             },
             "ts": self.ts,
             "tags": list(self.tags),
@@ -54,6 +59,9 @@ class Recalled:
             told |= {"record_type": self.record_type, "payload": self.payload}
         return told
 
+    def _all_parts(self) -> dict[str, float | None]:
+        return self.parts._asdict() | (self.fused._asdict() if self.fused is not None else {})
+
 
 class Recall(list[Recalled]):
     """The memories that answer, best first; a list that also knows how it came about."""
@@ -61,7 +69,7 @@ class Recall(list[Recalled]):
     def __init__(self, found: Iterable[Recalled], mode: str, degraded: Iterable[str] = ()) -> None:
         super().__init__(found)
         self.mode = mode
-        """What answered: `hybrid`, `deterministic` or `semantic`."""
+        """What answered: `fusion`, `hybrid`, `deterministic` or `semantic`."""
 
         self.degraded = list(degraded)
         """What did not work as it should, and was done without."""
@@ -73,6 +81,13 @@ class Recall(list[Recalled]):
             "mode": self.mode,
             "degraded": self.degraded,
         }
+
+
+def fused(line: Candidate, weighed: Weighed) -> Recalled:
+    """Spell a memory that mode `fusion` answers with."""
+    parts = line.parts._replace(semantic=weighed.cosine)
+    made = recalled(line.id, line.tier, line.memory, weighed.parts.score, parts)
+    return replace(made, fused=weighed.parts)
 
 
 def listed(name: str, tier: str, memory: Memory) -> dict[str, Any]:

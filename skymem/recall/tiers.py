@@ -1,5 +1,7 @@
 """Every memory of one agent, for a reader: by words, line by line, or by id."""
 
+import contextlib
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
@@ -11,7 +13,9 @@ from skymem.model.plan import Damage, Entry
 from skymem.model.strict_json import LineDamage, parse_object
 from skymem.recall.best import Best
 from skymem.recall.candidate import Candidate, Scale
+from skymem.recall.fusion import Loose
 from skymem.recall.glance import Glance
+from skymem.recall.lexicon import Lexicon
 from skymem.recall.request import Filters
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors
@@ -19,8 +23,15 @@ from skymem.stores.lines import entries_of
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.standings import Standings
+from skymem.stores.words import WordIndex
 
 BATCH_ENTRIES: Final = 500
+
+CATCH_UP_SECONDS: Final = 1.0
+"""What a reader may take to bring the word index up to date; the jobs do it without a limit."""
+
+LOOKED_UP_TIMES: Final = 2
+"""Memories that the word index names, for each that is wanted: some of them are not active."""
 
 
 class Tiers:
@@ -39,18 +50,68 @@ class Tiers:
         self._catalog = catalog
         self._agent = shelf.paths.name
         self._ask_standings = standings
+        self._lexicon: Lexicon | None = None
+
+    @contextlib.contextmanager
+    def looking_up(self, words: WordIndex) -> Iterator[None]:
+        """Use a word index, caught up as far as a moment allows."""
+        ends = time.monotonic() + CATCH_UP_SECONDS
+        words.catch_up(self._shelf, self._catalog, lambda: time.monotonic() > ends)
+        with words.reading():
+            self._lexicon = Lexicon(words)
+            yield
+            self._lexicon = None
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The word index that is looked up; lines it has not come to are looked through."""
+        assert self._lexicon is not None  # noqa: S101  (only asked for within `looking_up`)
+        return self._lexicon
 
     @cached_property
     def _standings(self) -> Standings:
         return self._ask_standings()
 
     def best_by_words(self, scale: Scale, filters: Filters, limit: int) -> list[Candidate]:
-        """The best by row R2's score, best first. Reads every tier once; damage is passed over."""
+        """The best by row R2's score, best first; damage is passed over."""
         best = Best(limit, self._in_place)
         if "short" in filters.tiers:
             self._scan_short(best, scale, filters)
+        self._look_up(best, scale, filters, limit)
         self._scan_lines(best, scale, filters)
         return best.ranked()
+
+    def loose(self, scale: Scale, filters: Filters, limit: int) -> Iterator[Loose]:
+        """What the word index does not have: short-term, and the best by words of further lines."""
+        file = self._shelf.paths.short_term.name
+        for entry in self._short():
+            if self._standings.let(entry.id, entry.memory):
+                parts = scale.weigh(entry.memory)
+                yield Loose.of(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
+        best = Best(limit, self._in_place)
+        self._scan_lines(best, scale, filters)
+        yield from map(Loose.of, best.ranked())
+
+    def _look_up(self, best: Best, scale: Scale, filters: Filters, limit: int) -> None:
+        """Weigh the lines of the best by the index, until none of the rest could be better."""
+        found = 0
+        for numbers, floor in self.lexicon.best(scale, filters, LOOKED_UP_TIMES * limit):
+            docs = self.lexicon.index.docs(numbers.tolist())
+            for one in self.in_tiers([doc.id for doc in docs.values()], scale, filters):
+                best.offer(one)
+                found += one.parts.deterministic >= floor
+            if found >= limit:
+                break
+
+    def in_tiers(self, names: Sequence[str], scale: Scale, filters: Filters) -> Iterator[Candidate]:
+        """Active memories of long-term and archives that pass the filters, by their ids."""
+        places = self._catalog.find(self._agent, names)
+        wanted = {name: place for name, place in places.items() if place.tier in filters.tiers}
+        for kept in self._shelf.read(wanted):
+            if filters.let(kept.memory) and self._standings.let(kept.id, kept.memory):
+                start = places[kept.id].start
+                parts = scale.weigh(kept.memory)
+                yield Candidate(kept.id, kept.tier, kept.file, start, kept.memory, parts)
 
     def _scan_short(self, best: Best, scale: Scale, filters: Filters) -> None:
         file = self._shelf.paths.short_term.name
@@ -61,7 +122,8 @@ class Tiers:
 
     def _scan_lines(self, best: Best, scale: Scale, filters: Filters) -> None:
         glance = Glance(scale.tokens, scale.bias, scale.now_us)
-        for tier, file, lines in self._shelf.tier_lines(filters.tiers):
+        covered = self.lexicon.index.covered()
+        for tier, file, lines in self._shelf.tier_lines(filters.tiers, covered):
             for start, raw, end in lines:
                 if raw is None or not glance.reaches(raw, best.floor):
                     continue

@@ -275,6 +275,23 @@ class Catalog:
             for name, *place in self._database.execute(spelled, (agent, *batch)):
                 yield name, Found(*place)
 
+    def as_read(self, agent: str) -> dict[str, AsRead]:
+        """The agent's files of long-term and archives, as they were when they were read."""
+        query = (
+            "SELECT name, file, inode, read_to, mtime_ns, tail FROM files "
+            "WHERE agent = ? AND tier IN ('long', 'archive')"
+        )
+        return {name: AsRead(*row) for name, *row in self._database.execute(query, (agent,))}
+
+    def places(self, agent: str, name: str, start: int, limit: int) -> dict[str, Found]:
+        """The first memories of a file from an offset on, by their ids."""
+        query = (
+            "SELECT id, tier, digest, name, start, end FROM memories JOIN files USING (file) "
+            "WHERE files.agent = ? AND name = ? AND start >= ? ORDER BY start LIMIT ?"
+        )
+        rows = self._database.execute(query, (agent, name, start, limit))
+        return {own: Found(*place) for own, *place in rows}
+
     def find_by_prefix(self, agent: str, prefix: str, limit: int) -> list[str]:
         """Find ids that start with `prefix`, for a person who types the first letters."""
         query = "SELECT id FROM memories WHERE agent = ? AND id >= ? AND id < ? LIMIT ?"

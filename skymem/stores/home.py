@@ -152,6 +152,11 @@ class HomePaths:
         return self.state / "embeddings"
 
     @property
+    def words(self) -> Path:
+        """The word indexes of all agents."""
+        return self.state / "words"
+
+    @property
     def models(self) -> Path:
         """Models made or fetched for this home."""
         return self.state / "models"

@@ -118,11 +118,12 @@ class Shelf:
                 os.close(fd)
 
     def tier_lines(
-        self, tiers: Collection[str]
+        self, tiers: Collection[str], starts: Mapping[str, int]
     ) -> Iterator[tuple[str, str, Iterator[tuple[int, bytes | None, int]]]]:
         """Each file of long-term and the archives: tier, name, and its lines as `raw_lines` does.
 
-        The lines can be read until the next file is asked for.
+        From where `starts` says, by the file's name. The lines can be read until the next file is
+        asked for.
         """
         for name, path in tier_files(self.paths):
             tier = "long" if name == self.paths.long_term.name else "archive"
@@ -131,7 +132,8 @@ class Shelf:
                 continue
             try:
                 stop = last_newline_end(fd, os.fstat(fd).st_size)
-                yield tier, name, raw_lines(fd, 0, stop, TIER_LINE_BYTES_MAX)
+                begin = min(stop, starts.get(name, 0))
+                yield tier, name, raw_lines(fd, begin, stop, TIER_LINE_BYTES_MAX)
             finally:
                 os.close(fd)
 

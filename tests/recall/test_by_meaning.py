@@ -53,7 +53,7 @@ def test_a_query_of_signs_alone_still_has_a_meaning(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("tea")
 def test_a_hit_that_words_found_too_counts_once(ask: Ask) -> None:
-    found = ask("tea", limit=2, engine=Meanings({"s": 0.9, "gone": 0.8}))
+    found = ask("tea", mode="hybrid", limit=2, engine=Meanings({"s": 0.9, "gone": 0.8}))
 
     assert names(found) == ["s", "a"]
 
@@ -135,10 +135,9 @@ def test_a_place_whose_line_was_replaced_is_passed_over(tea: Desk, ask: Ask) -> 
 # -- hybrid and auto ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "auto"])
 @pytest.mark.usefixtures("tea")
-def test_words_and_meaning_are_weighed_together(ask: Ask, mode: str) -> None:
-    found = ask("tea", mode=mode, engine=Meanings({"s": 0.2, "l": 0.9, "a": 0.1}))
+def test_words_and_meaning_are_weighed_together(ask: Ask) -> None:
+    found = ask("tea", mode="hybrid", engine=Meanings({"s": 0.2, "l": 0.9, "a": 0.1}))
 
     # halves of 1 / 1.15 and 0.2, of 0.35 / 1.15 and 0.9, of 0.35 / 1.15 and 0.1
     assert [(one.id, round(one.score, 6)) for one in found] == [
@@ -162,7 +161,7 @@ def test_the_weight_is_the_share_of_meaning(ask: Ask, weight: float, order: list
 
 @pytest.mark.usefixtures("tea")
 def test_what_is_not_embedded_yet_competes_by_its_words(ask: Ask) -> None:
-    found = ask("tea", engine=Meanings({"l": 0.3, "a": 0.3}))
+    found = ask("tea", mode="hybrid", engine=Meanings({"l": 0.3, "a": 0.3}))
 
     assert found[0].id == "s"
     assert found[0].parts.semantic is None
@@ -173,9 +172,10 @@ def test_the_best_by_meaning_compete_with_no_word_in_common(desk: Desk, ask: Ask
     desk.echo(*(line(f"tea {n}", 0.5, id=f"{n:03}") for n in range(200)))
     desk.echo(line("a warm drink", 0.0, ts=START - 10**7, id="w"))
     engine = Meanings({"w": 1.0} | {f"{n:03}": 0.01 for n in range(100)})
-    found = ask("tea", limit=200, semantic_weight=0.9, engine=engine)
+    weighed = {"mode": "hybrid", "semantic_weight": 0.9, "engine": engine}
+    found = ask("tea", limit=200, **weighed)
 
-    assert names(ask("tea", limit=1, semantic_weight=0.9, engine=engine)) == ["w"]
+    assert names(ask("tea", limit=1, **weighed)) == ["w"]
     assert found[0].id == "w"
     assert len(found) == 200
 
@@ -183,7 +183,7 @@ def test_the_best_by_meaning_compete_with_no_word_in_common(desk: Desk, ask: Ask
 @pytest.mark.usefixtures("tea")
 def test_the_engine_is_asked_once_with_the_best_by_words_beside(ask: Ask) -> None:
     engine = Meanings({"s": 0.2})
-    ask("tea", engine=engine)
+    ask("tea", mode="hybrid", engine=engine)
 
     assert [(call["agent"], call["text"], call["also"]) for call in engine.asked] == [
         ("sky", "tea", ("s", "a", "l"))
@@ -193,7 +193,7 @@ def test_the_engine_is_asked_once_with_the_best_by_words_beside(ask: Ask) -> Non
 def test_a_question_stays_small_whatever_ids_and_query_are(desk: Desk, ask: Ask) -> None:
     desk.echo(line("tea", id="x" * 1_000_000), line("tea", 0.2, id="y"))
     engine = Meanings({"y": 0.5})
-    found = ask("tea " * 100_000, engine=engine)
+    found = ask("tea " * 100_000, mode="hybrid", engine=engine)
 
     assert names(found) == ["y", "x" * 1_000_000]
     assert engine.asked[0]["also"] == ("y",)
@@ -215,7 +215,7 @@ def test_an_engine_that_has_to_be_started_is_given_longer(
 def test_what_the_engine_did_without_is_passed_on_once(ask: Ask) -> None:
     found = ask("tea", engine=Meanings({"s": 0.5}, degraded=["index: 3 of 9 built"] * 2))
 
-    assert (found.mode, found.degraded) == ("hybrid", ["index: 3 of 9 built"])
+    assert (found.mode, found.degraded) == ("fusion", ["index: 3 of 9 built"])
 
 
 # -- without an engine ----------------------------------------------------------------------------
@@ -228,7 +228,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("mode", ["hybrid", "auto"])
+@pytest.mark.parametrize("mode", ["hybrid", "fusion", "auto"])
 @pytest.mark.usefixtures("tea")
 def test_without_meaning_words_answer_and_the_result_says_so(
     ask: Ask, mode: str, failure: Any

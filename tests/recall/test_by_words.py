@@ -194,10 +194,10 @@ def test_a_line_that_moves_while_it_is_looked_for_is_found_once(
     untouched = Shelf.tier_lines
     ran: list[dict[str, Any]] = []
 
-    def meanwhile(shelf: Shelf, tiers: Any) -> Any:
+    def meanwhile(shelf: Shelf, tiers: Any, starts: Any) -> Any:
         if not ran:  # short-term is read, the rest is not
             ran.append(desk.run(job))
-        return untouched(shelf, tiers)
+        return untouched(shelf, tiers, starts)
 
     monkeypatch.setattr(Shelf, "tier_lines", meanwhile)
     found = ask("report", **DETERMINISTIC)

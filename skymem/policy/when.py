@@ -1,0 +1,169 @@
+"""The times a query speaks of, and whether a text names any (mode `fusion`).
+
+"In June", "on 3 May 2023", "last week": what happened then, or soon after, is likelier meant. Read
+in English and in UTC; a time that isn't recognised only leaves the order as it is.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+DAY_US: Final = 86_400_000_000
+LAST_US: Final = 9_000 * 366 * DAY_US
+"""A time beyond it has no calendar here."""
+
+FADE_DAYS: Final = 7.0
+"""Days from a period at which half of its nearness is left: people tell of a thing afterwards."""
+
+MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+UNITS: Final = ("day", "week", "month", "year")
+
+_ASKS: Final = re.compile(
+    r"\b(when|how long|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
+)
+_NAMES: Final = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow|recently|last|next|ago|since"
+    r"|this (?:week|weekend|month|year|morning|summer|fall|autumn|winter|spring)"
+    rf"|weeks?|weekends?|months?|years?|{'|'.join(MONTHS)}|{'|'.join(WEEKDAYS)}"
+    r"|\d{4}|\d{1,2}(?:st|nd|rd|th))\b",
+    re.IGNORECASE,
+)
+_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
+_MONTH: Final = re.compile(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
+_MAY: Final = re.compile(
+    r"\b(?:in|of|on|by|during|since|until|early|late|mid|last|\d{1,2}(?:st|nd|rd|th)?)[\s-]+may\b"
+    r"|\bmay,?\s+\d",
+    re.IGNORECASE,
+)
+_DAY: Final = re.compile(r"\b([0-3]?\d)(?:st|nd|rd|th)?\b")
+_AGO: Final = re.compile(r"\b(\d{1,3}|a|an|one|two|three)\s+(day|week|month|year)s?\s+ago\b", re.I)
+_NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
+_RELATIVE: Final = re.compile(
+    rf"\b(?:(today|yesterday)|(this|last)\s+({'|'.join(UNITS)}|{'|'.join(WEEKDAYS)}))\b",
+    re.IGNORECASE,
+)
+
+
+class Period(NamedTuple):
+    """A stretch of time, in microseconds since the epoch, the end not in it."""
+
+    start_us: int
+    end_us: int
+
+
+class Times(NamedTuple):
+    """What a query says of time."""
+
+    periods: tuple[Period, ...] = ()
+    """Any of them may be meant."""
+
+    every_year: tuple[int, int | None] | None = None
+    """A month, and perhaps its day, that the query gives no year for."""
+
+    asks: bool = False
+    """Whether it asks for a time."""
+
+    def nearness(self, time_us: int | None) -> float:
+        """How near a time is to the nearest period: 1 inside, ½ a week from it, 0 without any."""
+        if time_us is None or not (self.periods or self.every_year):
+            return 0.0
+        periods = [*self.periods]
+        if self.every_year is not None and 0 <= time_us < LAST_US:
+            year = datetime.fromtimestamp(time_us / 1_000_000, UTC).year
+            periods += _dated([year - 1, year, year + 1], *self.every_year)
+        away = min((_away(time_us, one) for one in periods), default=None)
+        return 0.0 if away is None else 1.0 / (1.0 + away / (FADE_DAYS * DAY_US))
+
+
+def times_of(query: str, now_us: int) -> Times:
+    """Read what a query says of time."""
+    now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
+    dated = [
+        period
+        for year, month, day in _ISO.findall(query)
+        for period in _dated([int(year)], int(month), int(day) if day else None)
+    ]
+    plain = _ISO.sub(" ", query)
+    years = [int(year) for year in _YEAR.findall(plain)]
+    day = _day_of_year(plain)
+    if day is not None and years:
+        dated += _dated(years, *day)
+    elif years:
+        dated += (_between(datetime(year, 1, 1, tzinfo=UTC), 366) for year in years)
+    periods = (*dated, *_relative(plain, now))
+    return Times(periods, None if years else day, _ASKS.search(query) is not None)
+
+
+def names_a_time(text: str) -> bool:
+    """Whether a text says when something was: by a date, a day, a season, or "last week"."""
+    return _NAMES.search(text) is not None
+
+
+def _away(time_us: int, period: Period) -> int:
+    return max(period.start_us - time_us, time_us - period.end_us, 0)
+
+
+def _day_of_year(query: str) -> tuple[int, int | None] | None:
+    """The month it names, and its day where it names one."""
+    month = _month_of(query)
+    if month is None:
+        return None
+    days = [int(one) for one in _DAY.findall(_YEAR.sub(" ", query))]
+    return month, next((one for one in days if 1 <= one <= 31), None)
+
+
+def _month_of(query: str) -> int | None:
+    """The month it names; "may" is one only where it stands as one."""
+    for name in _MONTH.findall(query):
+        if name.casefold() != "may" or _MAY.search(query):
+            return MONTHS.index(name.casefold()) + 1
+    return None
+
+
+def _dated(years: Iterable[int], month: int, day: int | None) -> Iterator[Period]:
+    for year in years if 1 <= month <= 12 else ():
+        length = monthrange(year, month)[1]
+        if day is None:
+            yield _between(datetime(year, month, 1, tzinfo=UTC), length)
+        elif 1 <= day <= length:
+            yield _between(datetime(year, month, day, tzinfo=UTC), 1)
+
+
+def _relative(query: str, now: datetime) -> Iterator[Period]:
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    for count, unit in _AGO.findall(query):
+        number = _NUMBERS.get(count.casefold()) or int(count)
+        yield _begun(today, unit.casefold(), number)
+    for day, which, unit in _RELATIVE.findall(query):
+        if day:
+            yield _between(today - timedelta(days=day.casefold() == "yesterday"), 1)
+        elif unit.casefold() in UNITS:
+            yield _begun(today, unit.casefold(), int(which.casefold() == "last"))
+        else:
+            back = (today.weekday() - WEEKDAYS.index(unit.casefold())) % 7
+            yield _between(today - timedelta(days=back or 7 * (which.casefold() == "last")), 1)
+
+
+def _begun(today: datetime, unit: str, back: int) -> Period:
+    """The day, week, month or year that many of them before today's."""
+    if unit == "day":
+        return _between(today - timedelta(days=back), 1)
+    if unit == "week":
+        return _between(today - timedelta(days=today.weekday() + 7 * back), 7)
+    if unit == "year":
+        return _between(datetime(max(1, today.year - back), 1, 1, tzinfo=UTC), 366)
+    months = today.year * 12 + today.month - 1 - back
+    year, month = max(1, months // 12), months % 12 + 1
+    return _between(datetime(year, month, 1, tzinfo=UTC), monthrange(year, month)[1])
+
+
+def _between(start: datetime, days: int) -> Period:
+    begins = round(start.timestamp()) * 1_000_000
+    return Period(begins, begins + days * DAY_US)

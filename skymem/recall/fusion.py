@@ -1,0 +1,289 @@
+"""Mode `fusion`: who may answer, by words, by meaning and by what is beside it, weighed (row R5).
+
+Words come from the word index and from the lines it has not come to; meaning from the engine; what
+stands around a memory from its conversation. `policy/fusion.py` has the weights.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from skymem.policy import fusion
+from skymem.policy.rank import recency, tokens_of
+from skymem.policy.terms import stems, terms
+from skymem.policy.when import Times, times_of
+from skymem.recall.candidate import Candidate, Scale
+from skymem.recall.lexicon import Lexicon
+from skymem.recall.request import Filters
+from skymem.stores.word_segments import NAMES_A_TIME, NO_TIME, QUESTION, signs_of
+
+BESIDE: Final = len(fusion.AROUND)
+"""Neighbours on either side that have a say."""
+
+PAUSE_US: Final = 30 * 60 * 1_000_000
+"""Memories that name no conversation are of one while no more than this lies between them."""
+
+SPREAD_MAX: Final = 60
+"""Of the best candidates, those whose neighbours may answer too."""
+
+
+@dataclass(slots=True)
+class Loose:
+    """A memory that the word index does not have: of short-term, or not come to yet."""
+
+    candidate: Candidate
+    stems: set[str]
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> "Loose":
+        """Take its words."""
+        memory = candidate.memory
+        return cls(candidate, stems(tokens_of(memory.searchable, memory.tags)))
+
+
+@dataclass(slots=True)
+class Node:
+    """A memory that is weighed: by its number in the index; a loose one has one below 0."""
+
+    number: int
+    id: str
+    session: str | int | None
+    time_us: int | None
+    words: float
+    """The share of the query's words it has, each by its rarity, 0 to 1."""
+
+
+@dataclass(slots=True)
+class Weighed:
+    """A candidate with the parts of its score."""
+
+    node: Node
+    cosine: float | None
+    parts: fusion.Fused
+
+
+class Field:
+    """All memories of an agent, seen from one query."""
+
+    def __init__(self, lexicon: Lexicon, loose: Sequence[Loose], scale: Scale, query: str) -> None:
+        """Weigh the query's words by how rare they are among all of these."""
+        self.lexicon = lexicon
+        self._loose = loose
+        self._scale = scale
+        self._times: Times = times_of(query, scale.now_us)
+        self._terms = dict.fromkeys(sorted(terms(query)), 0.0)
+        self._listed = {term: lexicon.with_stem(term) for term in self._terms}
+        for term, listed in self._listed.items():
+            having = len(listed) + sum(term in one.stems for one in loose)
+            self._terms[term] = fusion.rarity(having, lexicon.count + len(loose))
+        self._whole = sum(self._terms.values()) or 1.0
+        self._nodes: dict[int, Node] = {}
+        self._beside: dict[int, tuple[list[Node], list[Node]]] = {}
+        self._numbers = {one.candidate.id: -1 - place for place, one in enumerate(loose)}
+
+    @cached_property
+    def _coverage(self) -> "np.typing.NDArray[np.float64]":
+        found = np.zeros(len(self.lexicon), np.float64)
+        for term, weight in self._terms.items():
+            found[self._listed[term]] += weight
+        return found / self._whole
+
+    def _covered_by(self, loose: Loose) -> float:
+        return sum(w for term, w in self._terms.items() if term in loose.stems) / self._whole
+
+    # -- who may answer -------------------------------------------------------------------------
+
+    def by_words(self, filters: Filters, count: int) -> list[Node]:
+        """The best by their words alone, of those that may pass the filters."""
+        allowed = self.lexicon.allowed(filters)
+        indexed = self.lexicon.highest(np.where(allowed, self._coverage, 0.0), count)
+        found = [*self._of_numbers(indexed.tolist())]
+        loose = [node for node in self._loose_passing(filters) if node.words > 0]
+        return [*found, *sorted(loose, key=lambda one: -one.words)[:count]]
+
+    def few(self, filters: Filters, most: int) -> list[Node] | None:
+        """All that may pass the filters, where that is `most` of them or fewer."""
+        found = np.flatnonzero(self.lexicon.allowed(filters))
+        loose = self._loose_passing(filters)
+        if len(found) + len(loose) > most:
+            return None
+        return [*self._of_numbers(found.tolist()), *loose]
+
+    def _loose_passing(self, filters: Filters) -> list[Node]:
+        lines = (one.candidate for one in self._loose)
+        passing = (filters.passes(line.tier, line.memory) for line in lines)
+        return [self._of_loose(place) for place, passes in enumerate(passing) if passes]
+
+    def passing(self, ids: Sequence[str], filters: Filters) -> list[Node]:
+        """Those of these memories that may pass the filters, in this order."""
+        allowed = self.lexicon.allowed(filters)
+        rest = [name for name in ids if name not in self._numbers]
+        docs = self.lexicon.index.numbers(rest)
+        numbers = [doc.doc for doc in docs.values() if allowed[doc.doc]]
+        found = {one.id: one for one in (*self._of_numbers(numbers), *self._loose_passing(filters))}
+        return [found[name] for name in ids if name in found]
+
+    def _of_numbers(self, numbers: Sequence[int]) -> list[Node]:
+        missing = [number for number in numbers if number not in self._nodes]
+        for doc in self.lexicon.index.docs(missing).values():
+            words = float(self._coverage[doc.doc])
+            self._nodes[doc.doc] = Node(doc.doc, doc.id, doc.session, doc.time_us, words)
+        return [self._nodes[number] for number in numbers if number in self._nodes]
+
+    def _of_loose(self, place: int) -> Node:
+        number = -1 - place
+        if number not in self._nodes:
+            one = self._loose[place]
+            memory = one.candidate.memory
+            session = memory.scope.get("session")
+            known = self.lexicon.index.session_named(session) if session is not None else None
+            self._nodes[number] = Node(
+                number,
+                one.candidate.id,
+                session if known is None else known,
+                memory.time_us,
+                self._covered_by(one),
+            )
+        return self._nodes[number]
+
+    def loose_of(self, node: Node) -> Candidate | None:
+        """Its line, where it is a loose one."""
+        return self._loose[-1 - node.number].candidate if node.number < 0 else None
+
+    # -- what stands around ---------------------------------------------------------------------
+
+    @cached_property
+    def _loose_by_session(self) -> dict[str | int | None, list[tuple[int, int]]]:
+        found: dict[str | int | None, list[tuple[int, int]]] = {}
+        for place in range(len(self._loose)):
+            node = self._of_loose(place)
+            if node.time_us is not None:
+                found.setdefault(node.session, []).append((node.time_us, place))
+        for places in found.values():
+            places.sort()
+        return found
+
+    def beside(self, node: Node) -> tuple[list[Node], list[Node]]:
+        """Its neighbours before and after it in its conversation, the nearest first."""
+        if node.number not in self._beside:
+            self._beside[node.number] = self._look_beside(node)
+        return self._beside[node.number]
+
+    def _look_beside(self, node: Node) -> tuple[list[Node], list[Node]]:
+        if node.time_us is None:
+            return [], []
+        before, after = self._loose_beside(node)
+        if not isinstance(node.session, str):
+            number = node.number if node.number >= 0 else len(self.lexicon)
+            docs = self.lexicon.index.beside(node.session, node.time_us, number, BESIDE)
+            sides = [self._of_numbers([one.doc for one in side]) for side in docs]
+            before = sorted((*sides[0], *before), key=_when, reverse=True)[:BESIDE]
+            after = sorted((*sides[1], *after), key=_when)[:BESIDE]
+        if node.session is not None:
+            return before, after
+        return [*_without_pause(node, before)], [*_without_pause(node, after)]
+
+    def _loose_beside(self, node: Node) -> tuple[list[Node], list[Node]]:
+        places = self._loose_by_session.get(node.session, [])
+        own = (node.time_us or 0, -1 - node.number if node.number < 0 else -1)
+        at, after = bisect_left(places, own), bisect_right(places, own)
+        first, last = places[max(0, at - BESIDE) : at], places[after : after + BESIDE]
+        return (
+            [self._of_loose(place) for _, place in reversed(first)],
+            [self._of_loose(place) for _, place in last],
+        )
+
+    # -- weighing -------------------------------------------------------------------------------
+
+    def signs(self, node: Node) -> fusion.Signs:
+        """What a memory shows by itself."""
+        if node.number >= 0:
+            return self.lexicon.signs(node.number)
+        memory = self._loose[-1 - node.number].candidate.memory
+        flags = signs_of(memory)
+        words = len(tokens_of(memory.searchable, memory.tags))
+        return fusion.Signs(words, bool(flags & QUESTION), bool(flags & NAMES_A_TIME))
+
+    def worth(self, node: Node) -> float:
+        """Its importance."""
+        one = self.loose_of(node)
+        return float(self.lexicon.worths[node.number]) if one is None else one.parts.importance
+
+    def weigh(self, node: Node, cosines: Mapping[str, float]) -> Weighed:
+        """Weigh a candidate, with the cosines of it and of all that is around it."""
+        sides = self.beside(node)
+        near = [
+            [own_of(side[far], cosines) for side in sides if far < len(side)]
+            for far in range(BESIDE)
+        ]
+        signs = self.signs(node)
+        return Weighed(
+            node,
+            cosines.get(node.id),
+            fusion.fused(
+                node.words,
+                cosines.get(node.id),
+                fusion.around(near),
+                fusion.form(signs),
+                fusion.time(signs, self._times.nearness(node.time_us), asks=self._times.asks),
+                fusion.prior(recency(node.time_us, self._scale.now_us), self.worth(node)),
+            ),
+        )
+
+
+def own_of(node: Node, cosines: Mapping[str, float]) -> float:
+    """What a memory has for itself."""
+    return fusion.own(node.words, cosines.get(node.id))
+
+
+Cosines: TypeAlias = Callable[[Iterable[str]], dict[str, float]]
+"""Compares memories with the query by meaning, as far as they have a vector."""
+
+
+def spread(
+    field: Field, candidates: Iterable[Node], cosines: Mapping[str, float], compare: Cosines
+) -> list[Weighed]:
+    """Weigh candidates and the neighbours of the best, best first.
+
+    Args:
+        field: all memories.
+        candidates: who was found by itself.
+        cosines: as far as they are known.
+        compare: asks for those of the rest.
+    """
+    widened = {one.id: one for one in candidates}
+    known = {**cosines, **compare(widened.keys() - cosines.keys())} if not cosines else {**cosines}
+    ranked = sorted(widened.values(), key=lambda one: (-own_of(one, known), one.id))
+    for one in ranked[:SPREAD_MAX]:
+        for side in field.beside(one):
+            widened |= {each.id: each for each in side}
+    around = {each.id for one in widened.values() for side in field.beside(one) for each in side}
+    known |= compare((around | widened.keys()) - known.keys())
+    weighed = [field.weigh(one, known) for one in widened.values()]
+    weighed.sort(
+        key=lambda one: (
+            -one.parts.score,
+            -field.worth(one.node),
+            -(one.node.time_us or NO_TIME),
+            one.node.id,
+        )
+    )
+    return weighed
+
+
+def _when(node: Node) -> tuple[int, int]:
+    number = node.number if node.number >= 0 else 2**32 - node.number
+    return node.time_us or 0, number
+
+
+def _without_pause(node: Node, side: Sequence[Node]) -> Iterator[Node]:
+    last = node.time_us or 0
+    for one in side:
+        if abs((one.time_us or 0) - last) > PAUSE_US:
+            return
+        last = one.time_us or 0
+        yield one

@@ -1,0 +1,159 @@
+"""An agent's word index in arrays: who is worth a look, told without reading a line (rows R2, R5).
+
+Numbers are those of the index. What is weighed here is weighed again from the line itself before it
+answers; the sums are the same to the last bit, so that the order is that of the definition.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skymem.policy import fusion
+from skymem.policy.rank import IMPORTANCE_WEIGHT, MICROSECONDS_PER_HOUR
+from skymem.recall.candidate import Scale
+from skymem.recall.request import Filters
+from skymem.stores.word_file import key_of
+from skymem.stores.word_segments import (
+    ARCHIVE,
+    GONE,
+    NAMES_A_TIME,
+    NO_TIME,
+    QUESTION,
+    meta_key,
+)
+from skymem.stores.words import WordIndex
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+ROUNDING: Final = 1e-12
+"""Scores nearer than this are not told apart before the lines are read."""
+
+TIES: Final = 4096
+"""Memories of one score that are put in order by their other merits before their lines are read."""
+
+WIDER_TIMES: Final = 4
+
+
+class Lexicon:
+    """One state of a word index; used while that is read."""
+
+    def __init__(self, index: WordIndex) -> None:
+        """Load what weighs each memory."""
+        columns = index.columns()
+        self.index = index
+        self.times = np.frombuffer(columns.times, np.int64)
+        self.worths = np.frombuffer(columns.worths, np.float64)
+        self.sizes = np.frombuffer(columns.sizes, np.uint16)
+        self.flags = np.frombuffer(columns.flags, np.uint8)
+        self.alive = self.flags & GONE == 0
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def count(self) -> int:
+        """Memories that are still there, as far as it knows."""
+        return int(np.count_nonzero(self.alive))
+
+    # -- who has what ---------------------------------------------------------------------------
+
+    def listed(self, key: bytes) -> NDArray[np.uint32]:
+        """Who has a word or a label."""
+        return np.frombuffer(self.index.postings(key), np.uint32)
+
+    def with_stem(self, stem: str) -> NDArray[np.uint32]:
+        """Who has any word of a stem."""
+        lists = [self.listed(word) for word in self.index.words_of(stem)]
+        if len(lists) == 1:
+            return lists[0]
+        return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.uint32)
+
+    def allowed(self, filters: Filters) -> NDArray[np.bool_]:
+        """Who may pass the filters; who may not, does not."""
+        mask: NDArray[np.bool_] = self.alive.copy()
+        if "long" not in filters.tiers:
+            mask &= self.flags & ARCHIVE != 0
+        if "archive" not in filters.tiers:
+            mask &= self.flags & ARCHIVE == 0
+        if filters.since_us is not None:
+            mask &= self.times >= filters.since_us
+        if filters.until_us is not None:
+            mask &= (self.times < filters.until_us) & (self.times != NO_TIME)
+        for lists in self._labels(filters):
+            having = np.zeros(len(mask), np.bool_)
+            for one in lists:
+                having[one] = True
+            mask &= having
+        return mask
+
+    def _labels(self, filters: Filters) -> Iterator[list[NDArray[np.uint32]]]:
+        """Lists of which a memory must be in one, each."""
+        if filters.kind is not None:
+            yield [self.listed(key_of("k", filters.kind))]
+        if filters.tags:
+            yield [self.listed(key_of("t", tag)) for tag in filters.tags]
+        for name, wanted in filters.meta:
+            key = meta_key(name, wanted)
+            if key is not None:
+                yield [self.listed(key)]
+
+    # -- by row R2 ------------------------------------------------------------------------------
+
+    def best(self, scale: Scale, filters: Filters, wanted: int) -> Iterator[tuple[Numbers, float]]:
+        """The best by row R2's score, wider and wider; each time with the least score so far."""
+        scores = np.where(self.allowed(filters), self._deterministic(scale), -1.0)
+        known = np.zeros(len(scores), np.bool_)
+        left = int(np.count_nonzero(scores >= 0))
+        while left > 0:
+            found = self._top(scores, wanted)
+            new = found[~known[found]]
+            known[found] = True
+            left -= len(new)
+            yield new, float(scores[found].min()) if left else 0.0
+            wanted *= WIDER_TIMES
+
+    def _deterministic(self, scale: Scale) -> NDArray[np.float64]:
+        shared = np.zeros(len(self), np.float64)
+        for token in scale.tokens:
+            shared[self.listed(key_of("w", token))] += 1.0
+        text = shared / len(scale.tokens) if scale.tokens else shared
+        weighed = text * (1 - scale.bias) + self.recency(scale.now_us) * scale.bias
+        return np.asarray(weighed + self.worths * IMPORTANCE_WEIGHT)
+
+    def recency(self, now_us: int) -> NDArray[np.float64]:
+        """Row R2's recency of each."""
+        hours = np.maximum(0, now_us - self.times) / MICROSECONDS_PER_HOUR
+        return np.where(self.times == NO_TIME, 0.0, 1.0 / (1.0 + hours))
+
+    def _top(self, scores: NDArray[np.float64], wanted: int) -> Numbers:
+        """The best `wanted`, and who has the same merits as the last of them."""
+        floor = 0.0
+        if wanted < len(scores):
+            floor = max(0.0, float(np.partition(scores, -wanted)[-wanted]) - ROUNDING)
+        found = np.flatnonzero(scores >= floor)
+        if len(found) <= wanted + TIES:
+            return found
+        found = found[np.lexsort((-self.times[found], -self.worths[found], -scores[found]))]
+        merits = np.stack([scores[found], self.worths[found], self.times[found]])
+        same = np.flatnonzero((merits == merits[:, wanted - 1 : wanted]).all(axis=0))
+        return found[: int(same[-1]) + 1]
+
+    # -- by rarity ------------------------------------------------------------------------------
+
+    def signs(self, number: int) -> fusion.Signs:
+        """What a memory shows by itself."""
+        flags = int(self.flags[number])
+        return fusion.Signs(
+            int(self.sizes[number]), bool(flags & QUESTION), bool(flags & NAMES_A_TIME)
+        )
+
+    def highest(self, weights: NDArray[Any], count: int) -> Numbers:
+        """The `count` of the highest weight over 0, the newest first among equals."""
+        found = np.flatnonzero(weights > 0)
+        if len(found) > count:
+            floor = np.partition(weights[found], -count)[-count]
+            found = found[weights[found] >= floor]
+        return found[np.lexsort((-found, -self.times[found], -weights[found]))][:count]

@@ -1,0 +1,92 @@
+"""The file of an agent's word index: SQLite, derived, made anew where it can't be read.
+
+It holds no line and no text, but every word of every memory: whoever may read it may read those.
+"""
+
+import contextlib
+import os
+import sqlite3
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from skymem.stores.catalog_file import set_aside
+
+VERSION: Final = 1
+"""Of the tables, and of how words are split and stemmed: with another, it is made anew."""
+
+KEY_BYTES_MAX: Final = 48
+"""A longer word, tag or value is known by its hash."""
+
+_SCHEMA: Final = """
+CREATE TABLE files (name TEXT PRIMARY KEY, inode INTEGER, read_to INTEGER, mtime_ns INTEGER,
+    tail BLOB);
+CREATE TABLE docs (doc INTEGER PRIMARY KEY, id TEXT UNIQUE, digest BLOB, tier TEXT,
+    session INTEGER, time_us INTEGER);
+CREATE INDEX docs_by_session ON docs (session, time_us, doc) WHERE time_us IS NOT NULL;
+CREATE TABLE sessions (session INTEGER PRIMARY KEY, name TEXT UNIQUE);
+CREATE TABLE segments (first INTEGER PRIMARY KEY, docs INTEGER, times BLOB, worths BLOB,
+    sizes BLOB, flags BLOB);
+CREATE TABLE postings (key BLOB, first INTEGER, docs BLOB);
+CREATE UNIQUE INDEX postings_by_key ON postings (key, first);
+CREATE TABLE stems (stem BLOB, word BLOB, PRIMARY KEY (stem, word)) WITHOUT ROWID;
+"""
+
+
+def open_file(path: Path, busy_ms: int) -> sqlite3.Connection:
+    """Open the word index, made where it is missing; one that can't be read is set aside.
+
+    Raises:
+        sqlite3.Error: there is no way to keep one here, or another process is making it.
+    """
+    try:
+        return _connect(path, busy_ms)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        set_aside(path)
+        return _connect(path, busy_ms)
+
+
+def in_memory() -> sqlite3.Connection:
+    """Make an empty one for this process only."""
+    database = sqlite3.connect(":memory:", isolation_level=None)
+    _make(database)
+    return database
+
+
+def key_of(sort: str, value: str) -> bytes:
+    """Spell what a posting list is kept under: `w` a word, `t` a tag, `k` a kind, `m` metadata."""
+    raw = value.encode("utf-8", "surrogatepass")
+    if len(raw) > KEY_BYTES_MAX:
+        raw = b"\0" + blake2b(raw, digest_size=16).digest()
+    return sort.encode() + raw
+
+
+def _connect(path: Path, busy_ms: int) -> sqlite3.Connection:
+    if not path.exists():  # 0600 from the start, whatever the umask (promise 9)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    database = sqlite3.connect(path, timeout=busy_ms / 1000, isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            _make(database)
+        elif version != VERSION:
+            raise sqlite3.DatabaseError("made by another version")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _make(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version == 0:  # else another process was faster
+        for statement in _SCHEMA.split(";")[:-1]:
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {VERSION}")
+    database.execute("COMMIT")
