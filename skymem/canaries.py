@@ -14,7 +14,6 @@ from skymem.jobs.canary import Missed
 from skymem.model.memory import Memory
 from skymem.model.plan import Entry
 from skymem.recall.request import ask
-from skymem.recall.search import recall
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
@@ -93,6 +92,8 @@ class HomeCanaries:
         return Missed(lost, unknown)
 
     def _answer(self, agent: str, words: str, mode: str) -> "Recall":
+        from skymem.recall.search import recall  # with numpy: most jobs have no canary
+
         asked = ask(words, AMONG_FIRST, mode)
         return recall(self.home.workplace(), agent, asked, self.home.engine)
 
@@ -136,6 +137,8 @@ def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":
     Raises:
         AgentNameError, NotAllowedError, DiskError, EngineUnavailableError: see `recall`.
     """
+    from skymem.recall.search import recall
+
     found = recall(home.workplace(), agent, asked, home.engine)
     if home.rules.recall_log:
         note_recalled(home.paths, home.files, agent, (one.id for one in found[:NOTED]))

@@ -21,8 +21,8 @@ from skymem.model.spelling import read_line
 from skymem.policy.form import Admitted, admit_fields
 from skymem.policy.standing import expires_us, single_of
 from skymem.recall.listing import newest_of_kind
+from skymem.recall.place import READER_BUSY_MS
 from skymem.recall.request import LIMIT_MAX
-from skymem.recall.search import READER_BUSY_MS
 from skymem.stores.files import disk_errors
 from skymem.stores.protection import read_protection
 from skymem.stores.standings import Standings

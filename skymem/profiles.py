@@ -23,7 +23,7 @@ from skymem.model.records import (
 )
 from skymem.model.spelling import read_line
 from skymem.policy.living import Living, Part
-from skymem.recall.search import READER_BUSY_MS
+from skymem.recall.place import READER_BUSY_MS
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import RECORD, Lifecycle
 from skymem.stores.standings import Standings

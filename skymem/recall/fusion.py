@@ -6,7 +6,7 @@ stands around a memory from its conversation. `policy/fusion.py` has the weights
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -19,6 +19,7 @@ from skymem.policy.when import Times, times_of
 from skymem.recall.candidate import Candidate, Scale
 from skymem.recall.lexicon import Lexicon
 from skymem.recall.request import Filters
+from skymem.recall.result import Recalled, recalled
 from skymem.stores.word_segments import NAMES_A_TIME, NO_TIME, QUESTION, signs_of
 
 BESIDE: Final = len(fusion.AROUND)
@@ -238,6 +239,13 @@ class Field:
 def own_of(node: Node, cosines: Mapping[str, float]) -> float:
     """What a memory has for itself."""
     return fusion.own(node.words, cosines.get(node.id))
+
+
+def fused(line: Candidate, weighed: Weighed) -> Recalled:
+    """Spell a memory that mode `fusion` answers with."""
+    parts = line.parts._replace(semantic=weighed.cosine)
+    made = recalled(line.id, line.tier, line.memory, weighed.parts.score, parts)
+    return replace(made, fused=weighed.parts)
 
 
 Cosines: TypeAlias = Callable[[Iterable[str]], dict[str, float]]

