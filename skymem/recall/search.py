@@ -38,6 +38,9 @@ FUSED_POOL_TIMES: Final = 3
 ALSO_MAX: Final = 1000
 """Memories that the engine compares with a query because they are named, in one call."""
 
+TRIES: Final = 3
+"""How often a question is asked again because a job rewrote a file meanwhile."""
+
 WORDS_BUSY_MS: Final = 50
 """How long a reader waits to write to the word index: what isn't in it is found in the lines."""
 
@@ -110,7 +113,10 @@ def recall(work: Place, agent: str, request: Request, engine: Callable[[], Vecto
         standings = partial(Standings.of, shelf, catalog, now_us, work.rules.kinds)
         tiers = Tiers(shelf, catalog, standings)
         search = _Search(work, tiers, agent, request, engine)
-        found, mode = work.ask(catalog, shelf, lambda: _with_words(work, tiers, words, search))
+        for _ in range(TRIES):
+            found, mode = work.ask(catalog, shelf, lambda: _with_words(work, tiers, words, search))
+            if not tiers.have_moved():
+                break
     return Recall(found, mode, work.degraded)
 
 
@@ -118,6 +124,10 @@ def _with_words(
     work: Place, tiers: Tiers, words: WordIndex, search: "_Search"
 ) -> tuple[list[Recalled], str]:
     """Answer with the word index; where that fails, from the lines alone."""
+    try:
+        tiers.catch_up(words)
+    except WordIndexError as error:
+        work.degrade(f"word index: {error}; what it lacks is found in the lines")
     try:
         with tiers.looking_up(words):
             return search.answer()

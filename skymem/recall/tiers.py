@@ -1,6 +1,7 @@
 """Every memory of one agent, for a reader: by words, line by line, or by id."""
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
@@ -23,7 +24,8 @@ from skymem.stores.lines import entries_of
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.standings import Standings
-from skymem.stores.words import WordIndex
+from skymem.stores.tiers import tier_files
+from skymem.stores.words import WordIndex, WordIndexBusyError
 
 BATCH_ENTRIES: Final = 500
 
@@ -52,11 +54,28 @@ class Tiers:
         self._ask_standings = standings
         self._lexicon: Lexicon | None = None
 
+    def catch_up(self, words: WordIndex) -> None:
+        """Bring a word index up to date, as far as a moment allows.
+
+        Raises:
+            WordIndexError: it can't be written to.
+        """
+        ends = time.monotonic() + CATCH_UP_SECONDS
+        with contextlib.suppress(WordIndexBusyError):  # somebody else does it
+            words.catch_up(self._shelf, self._catalog, lambda: time.monotonic() > ends)
+
+    def have_moved(self) -> bool:
+        """Whether a file was rewritten since the catalog was caught up: lines may be missed."""
+        on_disk = dict(tier_files(self._shelf.paths))
+        known = self._catalog.as_read(self._agent)
+        return any(
+            name not in on_disk or os.stat(on_disk[name]).st_ino != row.inode
+            for name, row in known.items()
+        )
+
     @contextlib.contextmanager
     def looking_up(self, words: WordIndex) -> Iterator[None]:
-        """Use a word index, caught up as far as a moment allows."""
-        ends = time.monotonic() + CATCH_UP_SECONDS
-        words.catch_up(self._shelf, self._catalog, lambda: time.monotonic() > ends)
+        """Use a word index, in the state it is in now."""
         with words.reading():
             self._lexicon = Lexicon(words)
             yield

@@ -39,6 +39,10 @@ class WordIndexError(Exception):
     """The word index can't be used now: its lines are searched instead."""
 
 
+class WordIndexBusyError(WordIndexError):
+    """Another process writes to it."""
+
+
 class Doc(NamedTuple):
     """A memory in it, by its number."""
 
@@ -118,6 +122,9 @@ class WordIndex:
         damaged = not isinstance(error, sqlite3.OperationalError)
         if damaged and self._path is not None:
             set_aside(self._path)  # who opens it next begins a new one
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            return WordIndexBusyError(str(error))
         return WordIndexError(str(error))
 
     @contextlib.contextmanager

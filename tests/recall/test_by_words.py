@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from skymem.recall.best import WAITING_MAX
+from skymem.stores.catalog import Catalog
 from skymem.stores.shelf import Shelf
 from tests.conftest import START, Desk, line
-from tests.recall.conftest import Ask
+from tests.recall.conftest import Ask, Meanings
 
 HOUR = 3600.0
 DETERMINISTIC = {"mode": "deterministic"}
@@ -204,6 +205,35 @@ def test_a_line_that_moves_while_it_is_looked_for_is_found_once(
 
     assert ran[0]["acted"] == 1
     assert [(one.content, one.tier) for one in found] == [("a report", tier)]
+
+
+@pytest.mark.parametrize("mode", ["deterministic", "semantic", "fusion"])
+def test_a_file_that_is_rewritten_while_it_is_searched_is_searched_again(
+    desk: Desk, ask: Ask, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    first, last = line("a letter", 0.1, id="first"), line("a report", 0.1, id="last")
+    long_term = desk.tiers.directory / "long_term.jsonl"
+    put(desk, long_term.name, first, last)
+    engine = Meanings({"last": 0.9})
+    ask("report", engine=engine)  # the index knows where it was
+    untouched = Catalog.find
+    asked: list[int] = []
+
+    def meanwhile(catalog: Catalog, agent: str, ids: Any) -> Any:
+        if "last" in ids:
+            asked.append(1)
+            if len(asked) == 1:  # as prune does: everything behind what goes moves up
+                found = untouched(catalog, agent, ids)
+                (desk.tiers.directory / "new").write_bytes(last)
+                os.replace(desk.tiers.directory / "new", long_term)
+                return found
+        return untouched(catalog, agent, ids)
+
+    monkeypatch.setattr(Catalog, "find", meanwhile)
+    found = ask("report", mode=mode, engine=engine, indexed=False)
+
+    assert [one.id for one in found] == ["last"]
+    assert len(asked) > 1
 
 
 def test_a_repeat_counts_once(desk: Desk, ask: Ask) -> None:
