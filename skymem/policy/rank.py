@@ -93,8 +93,16 @@ def _bigrams(runs: Iterable[str]) -> Iterator[str]:
 
 
 def tokens_of(content: str, tags: Iterable[str]) -> set[str]:
-    """The words a memory is found by: those of its text and of its tags."""
-    return tokens("\n".join((content, *tags)))
+    """The words a memory is found by: those of its text and of its tags.
+
+    Each character of a script without spaces is one as well: who looks for a word of one character
+    finds it inside a clause. For any other query that changes nothing.
+    """
+    text = "\n".join((content, *tags))
+    found = tokens(text)
+    if not text.isascii():
+        found.update(*_UNSPACED.findall(text))
+    return found
 
 
 def text_score(query: AbstractSet[str], memory: AbstractSet[str]) -> float:

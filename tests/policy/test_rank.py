@@ -43,6 +43,21 @@ def test_the_words_of_a_memory_are_those_of_its_text_and_its_tags() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        pytest.param("茶", "毎朝お茶を飲む", id="Japanese"),
+        pytest.param("水", "我喜欢喝水。", id="Chinese"),
+        pytest.param("東京", "明日は東京に行く", id="a word of two"),
+        pytest.param("物", "물을 마신다 物", id="an ideograph alone"),
+        pytest.param("물", "물을 마신다", id="Korean"),
+        pytest.param("น้ำ", "ผมดื่มน้ำทุกวัน", id="Thai"),
+    ],
+)
+def test_a_word_that_is_there_is_found_where_no_space_stands(word: str, text: str) -> None:
+    assert rank.text_score(rank.tokens(word), rank.tokens_of(text, ())) > 0
+
+
+@pytest.mark.parametrize(
     ("query", "memory", "share"),
     [
         pytest.param({"a", "b", "c", "d"}, {"a", "z"}, 0.25, id="one of four"),

@@ -41,9 +41,7 @@ def reference(desk: Desk, query: str, bias: float) -> list[tuple[float, str]]:
     wanted = rank.tokens(query)
     found = {}
     for memory in desk.memories("short") + desk.memories("archive") + desk.memories("long"):
-        words = rank.tokens(memory.content)
-        for tag in memory.tags:
-            words |= rank.tokens(tag)
+        words = rank.tokens_of(memory.content, memory.tags)
         hours = 0.0
         if memory.time_us is not None:
             hours = max(0.0, (desk.clock * 1e6 - memory.time_us) / 3.6e9)
