@@ -72,6 +72,7 @@ class AgentMemory:
         since: float | datetime | None = None,
         recency_bias: float = 0.35,
         semantic_weight: float = 0.5,
+        at: float | datetime | None = None,
     ) -> "Recall":
         """Find this agent's memories of every tier by words and meaning, best first.
 
@@ -87,10 +88,10 @@ class AgentMemory:
             since: not older, epoch seconds or an aware datetime.
             recency_bias: share of recency against words, 0 to 1.
             semantic_weight: share of meaning against the rest, 0 to 1.
+            at: as it was at that moment; what was forgotten since is not back.
 
         Returns:
-            A list of `skymem.recall.result.Recalled`; its `mode` says what answered, its
-            `degraded` what did not work.
+            A list of `Recalled`; its `mode` says what answered, its `degraded` what did not work.
 
         Raises:
             UsageError, NotAllowedError, DiskError.
@@ -104,11 +105,10 @@ class AgentMemory:
             kind=kind,
             tags=texts(tags),
             meta=[(key, spelled(value)) for key, value in (meta or {}).items()],
-            since_us=None if since is None else round(_seconds(since, "since") * 1_000_000),
+            since_us=_microseconds(since, "since"),
         )
-        return self._recall(
-            request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
-        )
+        weights, at_us = (recency_bias, semantic_weight), _microseconds(at, "at")
+        return self._recall(request.ask(query, limit, mode, *weights, filters=filters, at_us=at_us))
 
     def write_note(  # noqa: PLR0913  (row N4's)
         self,
@@ -222,6 +222,18 @@ def warned_of(home: "Home", *, stacklevel: int) -> "Home":
     for fault in home.faults:
         warnings.warn(fault, UserWarning, stacklevel=stacklevel)
     return home
+
+
+def _microseconds(moment: float | datetime | None, field: str) -> int | None:
+    if moment is None:
+        return None
+    from skymem.errors import UsageError
+    from skymem.model.memory import SECONDS_MAX
+
+    seconds = _seconds(moment, field)
+    if type(seconds) not in (int, float) or not 0 <= seconds < SECONDS_MAX:  # NaN is neither
+        raise UsageError(f"{field} {seconds!r:.40} is no time; give epoch seconds or a datetime")
+    return round(seconds * 1_000_000)
 
 
 def _seconds(moment: float | datetime, field: str = "ts") -> float:

@@ -140,6 +140,6 @@ def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":
     from skymem.recall.search import recall
 
     found = recall(home.workplace(), agent, asked, home.engine)
-    if home.rules.recall_log:
+    if home.rules.recall_log and asked.at_us is None:  # of what was then, some is superseded now
         note_recalled(home.paths, home.files, agent, (one.id for one in found[:NOTED]))
     return found

@@ -6,6 +6,7 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import Json, globals_of
+from skymem.cli.recall_verbs import At, moment_of
 
 archive_app = typer.Typer(no_args_is_help=True, help="What left short-term for an archive.")
 
@@ -27,22 +28,24 @@ def recent(
     tag: Tags = None,
     kind: Annotated[str | None, typer.Option(help="Only this sort of thing.")] = None,
     limit: Limit = 20,
+    at: At = None,
     as_json: Json = False,
 ) -> None:
     """List the newest memories of every tier, newest first.
 
     Example: skymem recent --hours 24 --tag preference
     """
-    from skymem.app import now
     from skymem.recall.listing import recent as newest
     from skymem.recall.request import filters_of
 
+    moment, at_us = moment_of(at)
     spoken = globals_of(context)
     home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     filters = filters_of(kind=kind, tags=tag or ())
-    since_us = None if hours is None else round(now() * 1_000_000 - hours * HOUR_US)
-    _tell(newest(home.workplace(), agent, filters, limit, since_us=since_us), as_json=as_json)
+    since_us = None if hours is None else round(moment * 1_000_000 - hours * HOUR_US)
+    found = newest(home.workplace(), agent, filters, limit, since_us=since_us, at_us=at_us)
+    _tell(found, as_json=as_json)
 
 
 @archive_app.command("search")

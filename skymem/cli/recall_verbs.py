@@ -33,6 +33,13 @@ Since = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Not older: ISO 8601, epoch seconds, or an age: 7d, 12h."),
 ]
+At = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="As it was then, without what came later; what was forgotten since is not back.",
+    ),
+]
 Bias = Annotated[float, typer.Option(help="Share of recency against words, 0 to 1.")]
 Weight = Annotated[float, typer.Option(help="Share of meaning against the rest, 0 to 1.")]
 
@@ -49,24 +56,27 @@ def recall(
     since: Since = None,
     recency_bias: Bias = RECENCY_BIAS,
     semantic_weight: Weight = SEMANTIC_WEIGHT,
+    at: At = None,
     as_json: Json = False,
 ) -> None:
     """Find memories of every tier by words and meaning, best first; without an engine by words.
 
     Example: skymem recall "when does the user want reports?" --since 30d
     """
-    from skymem.app import now
     from skymem.canaries import recall_and_note
     from skymem.recall import request
 
+    moment, at_us = moment_of(at)
     filters = request.filters_of(
         tiers=tier or (),
         kind=kind,
         tags=tag or (),
         meta=[_pair(one) for one in meta or ()],
-        since_us=None if since is None else request.since(since, now()),
+        since_us=None if since is None else request.since(since, moment),
     )
-    asked = request.ask(query, limit, mode, recency_bias, semantic_weight, filters=filters)
+    asked = request.ask(
+        query, limit, mode, recency_bias, semantic_weight, filters=filters, at_us=at_us
+    )
     spoken = globals_of(context)
     home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
@@ -80,6 +90,17 @@ def recall(
         _print(found)
         if not found:
             render.complain(f"nothing found: {_why_nothing(home, agent, asked)}")
+
+
+def moment_of(at: str | None) -> tuple[float, int | None]:
+    """The moment ages are reckoned from, epoch seconds, and in microseconds when it was said."""
+    from skymem.app import now
+    from skymem.recall.request import since as read_time
+
+    if at is None:
+        return now(), None
+    at_us = read_time(at, now(), "at")
+    return at_us / 1_000_000, at_us
 
 
 def _pair(given: str) -> tuple[str, str]:

@@ -70,9 +70,21 @@ class Weighed:
 class Field:
     """All memories of an agent, seen from one query."""
 
-    def __init__(self, lexicon: Lexicon, loose: Sequence[Loose], scale: Scale, query: str) -> None:
-        """Weigh the query's words by how rare they are among all of these."""
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        loose: Sequence[Loose],
+        scale: Scale,
+        query: str,
+        *,
+        at_us: int | None = None,
+    ) -> None:
+        """Weigh the query's words by how rare they are among all of these.
+
+        With `at_us`, what happened later than that moment stands beside nothing.
+        """
         self.lexicon = lexicon
+        self._at_us = at_us
         self._loose = loose
         self._scale = scale
         self._times: Times = times_of(query, scale.now_us)
@@ -184,6 +196,8 @@ class Field:
             sides = [self._of_numbers([one.doc for one in side]) for side in docs]
             before = sorted((*sides[0], *before), key=_when, reverse=True)[:BESIDE]
             after = sorted((*sides[1], *after), key=_when)[:BESIDE]
+        if self._at_us is not None:
+            after = [one for one in after if (one.time_us or 0) <= self._at_us]
         if node.session is not None:
             return before, after
         return [*_without_pause(node, before)], [*_without_pause(node, after)]

@@ -23,7 +23,13 @@ LOOKED_UP_AT_ONCE: Final = 200
 
 
 def recent(
-    place: Place, agent: str, filters: Filters, limit: int, *, since_us: int | None = None
+    place: Place,
+    agent: str,
+    filters: Filters,
+    limit: int,
+    *,
+    since_us: int | None = None,
+    at_us: int | None = None,
 ) -> list[dict[str, Any]]:
     """The newest active memories of every tier that pass the filters, newest first (row R4).
 
@@ -33,26 +39,33 @@ def recent(
         filters: which may be listed.
         limit: how many, at most.
         since_us: not older, microseconds since the epoch; None: all, those without a time last.
+        at_us: as it was at that moment, and nothing that happened later; None: now.
 
     Raises:
         AgentNameError, NotAllowedError, DiskError.
     """
-    shelf = place.shelf(agent)
+    shelf, filters = place.shelf(agent), filters.by(at_us)
     with place.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
         return place.ask(
-            catalog, shelf, lambda: _newest(place, shelf, catalog, filters, limit, since_us)
+            catalog, shelf, lambda: _newest(place, shelf, catalog, filters, limit, since_us, at_us)
         )
 
 
 def _newest(  # noqa: PLR0917  (one question)
-    place: Place, shelf: Shelf, catalog: Catalog, filters: Filters, limit: int, since_us: int | None
+    place: Place,
+    shelf: Shelf,
+    catalog: Catalog,
+    filters: Filters,
+    limit: int,
+    since_us: int | None,
+    at_us: int | None,
 ) -> list[dict[str, Any]]:
     short = sorted(_short(shelf, catalog, since_us), key=_order)
     every = heapq.merge(short, _stored(shelf, catalog, since_us), key=_order)
     found = (kept for kept in every if kept.tier in filters.tiers and filters.let(kept.memory))
     return [
         listed(kept.id, kept.tier, kept.memory)
-        for kept in islice(_active(place, shelf, catalog, found), limit)
+        for kept in islice(_active(place, shelf, catalog, found, at_us), limit)
     ]
 
 
@@ -83,8 +96,14 @@ def _standings(place: Place, shelf: Shelf) -> Standings:
         )
 
 
-def _active(place: Place, shelf: Shelf, catalog: Catalog, found: Iterator[Kept]) -> Iterator[Kept]:
-    standings = Standings.of(shelf, catalog, round(place.now() * 1_000_000), place.rules.kinds)
+def _active(
+    place: Place, shelf: Shelf, catalog: Catalog, found: Iterator[Kept], at_us: int | None = None
+) -> Iterator[Kept]:
+    looking_back = at_us is not None
+    moment_us = round(place.now() * 1_000_000) if at_us is None else at_us
+    standings = Standings.of(
+        shelf, catalog, moment_us, place.rules.kinds, looking_back=looking_back
+    )
     return (kept for kept in found if standings.let(kept.id, kept.memory))
 
 

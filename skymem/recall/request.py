@@ -1,7 +1,7 @@
 """What is asked: the query, how to weigh it, and which memories may answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, cast, get_args
 
 from skymem.config.units import parse_duration
@@ -62,6 +62,12 @@ class Filters:
         """Whether a memory of a tier may answer."""
         return tier in self.tiers and self.let(memory)
 
+    def by(self, at_us: int | None) -> "Filters":
+        """The same, of what had happened by a moment; None: of all."""
+        if at_us is None or (self.until_us is not None and self.until_us <= at_us):
+            return self
+        return replace(self, until_us=at_us + 1)
+
     @property
     def narrow(self) -> bool:
         """Whether anything is left out."""
@@ -78,6 +84,12 @@ class Request:
     recency_bias: float = RECENCY_BIAS
     semantic_weight: float = SEMANTIC_WEIGHT
     filters: Filters = Filters()
+    at_us: int | None = None
+    """The moment it is asked about, microseconds since the epoch; None: now."""
+
+    def moment_us(self, now: float) -> int:
+        """The moment by which age is reckoned and standing judged."""
+        return round(now * 1_000_000) if self.at_us is None else self.at_us
 
 
 def ask(
@@ -88,8 +100,9 @@ def ask(
     semantic_weight: float = SEMANTIC_WEIGHT,
     *,
     filters: Filters = Filters(),
+    at_us: int | None = None,
 ) -> Request:
-    """Check what was asked.
+    """Check what was asked; with `at_us`, of the memories there are, as it was at that moment.
 
     Raises:
         UsageError: a value is outside its range; names the option, the value and what it may be.
@@ -101,7 +114,8 @@ def ask(
         raise UsageError(f"mode {mode!r:.40} is unknown; give one of {', '.join(MODES)}")
     _check_share("recency-bias", recency_bias)
     _check_share("semantic-weight", semantic_weight)
-    return Request(query, limit, cast("Mode", mode), recency_bias, semantic_weight, filters)
+    filters = filters.by(at_us)
+    return Request(query, limit, cast("Mode", mode), recency_bias, semantic_weight, filters, at_us)
 
 
 def filters_of(

@@ -109,8 +109,14 @@ def recall(work: Place, agent: str, request: Request, engine: Callable[[], Vecto
         work.words(agent, busy_ms=WORDS_BUSY_MS) as words,
         disk_errors(shelf.paths.directory),
     ):
-        now_us = round(work.now() * 1_000_000)
-        standings = partial(Standings.of, shelf, catalog, now_us, work.rules.kinds)
+        standings = partial(
+            Standings.of,
+            shelf,
+            catalog,
+            request.moment_us(work.now()),
+            work.rules.kinds,
+            looking_back=request.at_us is not None,
+        )
         tiers = Tiers(shelf, catalog, standings)
         search = _Search(work, tiers, agent, request, engine)
         for _ in range(TRIES):
@@ -155,8 +161,8 @@ class _Search:
         self._engine = engine
         self._vectors: Vectors | None = None
         self._seconds = 0.0
-        now_us = round(work.now() * 1_000_000)
-        self._scale = Scale(rank.tokens(request.query), request.recency_bias, now_us)
+        moment_us = request.moment_us(work.now())
+        self._scale = Scale(rank.tokens(request.query), request.recency_bias, moment_us)
 
     def answer(self) -> tuple[list[Recalled], str]:
         """The results and the mode that made them."""
@@ -198,7 +204,8 @@ class _Search:
         request, filters = self._request, self._request.filters
         pool = min(NEAREST_MAX, max(FUSED_POOL, FUSED_POOL_TIMES * request.limit))
         loose = [*self._tiers.loose(self._scale, filters, pool)]
-        field = Field(self._tiers.lexicon, loose, self._scale, request.query)
+        lexicon = self._tiers.lexicon
+        field = Field(lexicon, loose, self._scale, request.query, at_us=request.at_us)
         candidates = field.by_words(filters, pool)
         few = field.few(filters, ALSO_MAX) if filters.narrow else None
         cosines: dict[str, float] = {}

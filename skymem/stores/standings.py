@@ -7,6 +7,7 @@ few of which have any. Nothing is stored: what expires is gone from answers at t
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import TypeVar
 
 from skymem.model.identity import derived_id
 from skymem.model.kinds import KINDS, Kinds
@@ -27,6 +28,8 @@ from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.lines import entries_of, last_newline_end, raw_lines
 from skymem.stores.protection import Protection, read_protection
 from skymem.stores.shelf import Shelf, open_or_none
+
+Timed = TypeVar("Timed", Link, Single)
 
 
 class Standings:
@@ -56,6 +59,7 @@ class Standings:
         kinds: Kinds = KINDS,
         *,
         coming: Iterable[tuple[str, Memory]] = (),
+        looking_back: bool = False,
     ) -> "Standings":
         """Find out who supersedes whom; `catalog` is caught up.
 
@@ -65,6 +69,7 @@ class Standings:
             now_us: the moment, microseconds since the epoch.
             kinds: says of which only the newest counts.
             coming: ids and memories that count as if they were there already.
+            looking_back: the moment is asked about, and what happened after it supersedes nothing.
 
         Raises:
             ProtectionDamagedError: what is pinned can't be read.
@@ -89,6 +94,8 @@ class Standings:
         places = catalog.find(shelf.paths.name, [one.id for one in life.of_kinds(single_kinds)])
         for kept in shelf.read(places):
             note(kept.id, kept.memory)
+        if looking_back:
+            links, singles = _by(links, now_us), _by(singles, now_us)
         bridges: dict[str, frozenset[str]] = {}
         for link, removed in [*passed_on(links, life.removed())]:
             bridges[removed] = bridges.get(removed, frozenset()) | {link.target}
@@ -103,6 +110,11 @@ class Standings:
     def let(self, name: str, memory: Memory) -> bool:
         """Whether it is active."""
         return self.of_memory(name, memory) == "active"
+
+
+def _by(found: list[Timed], moment_us: int) -> list[Timed]:
+    """What had happened by then; what says no time may well have."""
+    return [one for one in found if one.time_us is None or one.time_us <= moment_us]
 
 
 def living_evidence(standings: Standings, shelf: Shelf, catalog: Catalog, kinds: Kinds) -> set[str]:
