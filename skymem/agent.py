@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # importing skymem costs little: the parts are loaded when th
     from skymem.app import Home
     from skymem.notes import NewNote, Note
     from skymem.recall.request import Request
-    from skymem.recall.result import Recall
+    from skymem.recall.result import Listed, Recall
 
 
 class AgentMemory:
@@ -110,6 +110,45 @@ class AgentMemory:
         weights, at_us = (recency_bias, semantic_weight), _microseconds(at, "at")
         return self._recall(request.ask(query, limit, mode, *weights, filters=filters, at_us=at_us))
 
+    def recent(
+        self,
+        *,
+        hours: float | None = None,
+        tags: str | Sequence[str] = (),
+        kind: str | None = None,
+        limit: int = 20,
+        at: float | datetime | None = None,
+    ) -> "list[Listed]":
+        """The newest memories of every tier, newest first (row R4).
+
+        Args:
+            hours: not older than so many; all when left out.
+            tags: only with any of these labels.
+            kind: only this sort of thing.
+            limit: how many, at most.
+            at: as it was at that moment; what was forgotten since is not back.
+
+        Raises:
+            UsageError, NotAllowedError, DiskError.
+        """
+        from skymem.app import now
+        from skymem.recall import listing, request
+        from skymem.recall.result import Listed
+
+        request.check_limit(limit)
+        self._home.only_owner("recall")
+        at_us = _microseconds(at, "at")
+        moment_us = round(now() * 1_000_000) if at_us is None else at_us
+        found = listing.recent(
+            self._home.workplace(),
+            self.agent,
+            request.filters_of(kind=kind, tags=texts(tags)),
+            limit,
+            since_us=request.hours_before(moment_us, hours),
+            at_us=at_us,
+        )
+        return [Listed(**{**one, "tags": tuple(one["tags"])}) for one in found]
+
     def write_note(  # noqa: PLR0913  (row N4's)
         self,
         kind: str,
@@ -189,10 +228,8 @@ class AgentMemory:
 
     def _recall(self, asked: "Request") -> "Recall":
         from skymem.canaries import recall_and_note
-        from skymem.errors import NotAllowedError
 
-        if not self._home.owned:
-            raise NotAllowedError("only the home's owner may recall; its group may remember")
+        self._home.only_owner("recall")
         found = recall_and_note(self._home, self.agent, asked)
         found.degraded += self._home.faults
         return found

@@ -4,6 +4,7 @@ Each opens the home that the command line would find, as the agent this process 
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from skymem.agent import AgentMemory, open_memory, texts, warned_of, written
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.notes import Note
     from skymem.profiles import Known
+    from skymem.recall.result import Listed, Recall
 
 __all__ = [
     "AgentMemory",
@@ -20,6 +22,9 @@ __all__ = [
     "merge_notes",
     "open_memory",
     "prune_expired",
+    "query_recent",
+    "query_relevant",
+    "query_relevant_hybrid",
     "recall_similar",
     "remember_short",
     "run_once",
@@ -53,6 +58,51 @@ def recall_similar(query: str, top_k: int = 5) -> list[str]:
         by_words = memory.recall(query, limit=top_k, mode="deterministic")
         found += [one for one in by_words if one.id not in met]
     return [one.content for one in found[:top_k]]
+
+
+def query_relevant(text: str, limit: int = 10, recency_bias: float = 0.35) -> "Recall":
+    """Find memories by shared words, recency and importance, best first (row R2).
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, UsageError.
+    """
+    return open_memory().recall(text, limit=limit, recency_bias=recency_bias, mode="deterministic")
+
+
+def query_recent(
+    hours: float | None = None, tags: str | Sequence[str] = (), limit: int = 20
+) -> "list[Listed]":
+    """The newest memories of so many hours, newest first; those with any of the tags (row R4).
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, UsageError.
+    """
+    return open_memory().recent(hours=hours, tags=tags, limit=limit)
+
+
+def query_relevant_hybrid(
+    text: str,
+    limit: int = 10,
+    recency_bias: float = 0.35,
+    semantic_weight: float = 0.5,
+    mode: str = "hybrid",
+) -> "Recall":
+    """Find memories by words and meaning, best first (row R5); without meaning, by words (row R6).
+
+    The result's `mode` says what answered, and `degraded` why not all that was asked for did.
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, UsageError.
+    """
+    from skymem.errors import BusyError, DiskError, EngineUnavailableError
+
+    recall = partial(open_memory().recall, text, limit=limit, recency_bias=recency_bias)
+    try:
+        return recall(mode=mode, semantic_weight=semantic_weight)
+    except (BusyError, DiskError, EngineUnavailableError) as error:
+        found = recall(mode="deterministic")
+        found.degraded.append(f"by words only: {error}")
+        return found
 
 
 def run_once() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from skymem.errors import InvalidMemoryError, UsageError
+from skymem.errors import InvalidMemoryError
 from skymem.jobs import runner
 from skymem.jobs.detail import raise_failure, raise_refusal
 from skymem.jobs.merge_notes import merge_notes as merging
@@ -22,7 +22,7 @@ from skymem.policy.form import Admitted, admit_fields
 from skymem.policy.standing import expires_us, single_of
 from skymem.recall.listing import newest_of_kind
 from skymem.recall.place import READER_BUSY_MS
-from skymem.recall.request import LIMIT_MAX
+from skymem.recall.request import check_limit
 from skymem.stores.files import disk_errors
 from skymem.stores.protection import read_protection
 from skymem.stores.standings import Standings
@@ -231,8 +231,7 @@ def get_notes(
         UsageError: the limit is outside its range.
         NotAllowedError: this process is not the home's owner.
     """
-    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
-        raise UsageError(f"limit {limit!r:.40} is not in 1 to {LIMIT_MAX}; give a whole number")
+    check_limit(limit)
 
     def wanted(memory: Memory) -> bool:
         whose = memory.scope

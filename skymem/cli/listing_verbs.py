@@ -14,16 +14,13 @@ Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Only with this label; repeated: with any.")
 ]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many, at most.")]
-HOUR_US = 3_600_000_000
-HOURS_MAX = 100 * 366 * 24
-"""A century: more is a slip of the hand."""
 
 
 def recent(
     context: typer.Context,
     hours: Annotated[
         float | None,
-        typer.Option(min=0, max=HOURS_MAX, help="Not older than so many hours; all when left out."),
+        typer.Option(help="Not older than so many hours; all when left out."),
     ] = None,
     tag: Tags = None,
     kind: Annotated[str | None, typer.Option(help="Only this sort of thing.")] = None,
@@ -36,14 +33,14 @@ def recent(
     Example: skymem recent --hours 24 --tag preference
     """
     from skymem.recall.listing import recent as newest
-    from skymem.recall.request import filters_of
+    from skymem.recall.request import filters_of, hours_before
 
     moment, at_us = moment_of(at)
     spoken = globals_of(context)
     home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
     filters = filters_of(kind=kind, tags=tag or ())
-    since_us = None if hours is None else round(moment * 1_000_000 - hours * HOUR_US)
+    since_us = hours_before(round(moment * 1_000_000), hours)
     found = newest(home.workplace(), agent, filters, limit, since_us=since_us, at_us=at_us)
     _tell(found, as_json=as_json)
 

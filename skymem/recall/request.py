@@ -20,6 +20,10 @@ TIERS: Final[tuple[str, ...]] = get_args(Tier)
 LIMIT_MAX: Final = 10_000
 """Results of one recall: what is held in memory at once."""
 
+HOUR_US: Final = 3_600_000_000
+HOURS_MAX: Final = 100 * 366 * 24
+"""A century: more is a slip of the hand."""
+
 EPOCH_LIKELY: Final = 100_000_000
 """Seconds, in 1973: a smaller number is not meant as a count of seconds."""
 
@@ -108,14 +112,36 @@ def ask(
         UsageError: a value is outside its range; names the option, the value and what it may be.
     """
     _check_text("query", query)
-    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
-        raise UsageError(f"limit {limit!r:.40} is not in 1 to {LIMIT_MAX}; give a whole number")
+    check_limit(limit)
     if mode not in MODES:
         raise UsageError(f"mode {mode!r:.40} is unknown; give one of {', '.join(MODES)}")
     _check_share("recency-bias", recency_bias)
     _check_share("semantic-weight", semantic_weight)
     filters = filters.by(at_us)
     return Request(query, limit, cast("Mode", mode), recency_bias, semantic_weight, filters, at_us)
+
+
+def check_limit(limit: int) -> None:
+    """Check how many are wanted.
+
+    Raises:
+        UsageError: it is no whole number from 1 to `LIMIT_MAX`.
+    """
+    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
+        raise UsageError(f"limit {limit!r:.40} is not in 1 to {LIMIT_MAX}; give a whole number")
+
+
+def hours_before(moment_us: int, hours: float | None) -> int | None:
+    """So many hours before a moment, microseconds since the epoch; None when nobody says how many.
+
+    Raises:
+        UsageError: they are no number from 0 to a century.
+    """
+    if hours is None:
+        return None
+    if type(hours) not in (int, float) or not 0 <= hours <= HOURS_MAX:  # NaN is neither
+        raise UsageError(f"hours {hours!r:.40} is not in 0 to {HOURS_MAX}")
+    return round(moment_us - hours * HOUR_US)
 
 
 def filters_of(

@@ -81,6 +81,20 @@ class Recall(list[Recalled]):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One memory of a list, which has no score; the fields are those of `Recalled`."""
+
+    id: str
+    tier: str
+    content: str
+    ts: float | None
+    tags: tuple[str, ...]
+    kind: str | None
+    record_type: str | None = None
+    payload: dict[str, Any] | None = None
+
+
 def listed(name: str, tier: str, memory: Memory) -> dict[str, Any]:
     """Spell a memory of a list, which has no score."""
     told = recalled(name, tier, memory, 0.0, _UNWEIGHED).as_json()

@@ -13,7 +13,7 @@ VALUES = ["nan", "inf", "-inf", "-1", "1e308", "1e400", "9" * 30, "9" * 400]
 SHARES = {"--max-loss"}
 """Options whose number is a percentage."""
 
-TIMES = {"--since", "--until"}
+TIMES = {"--at", "--since", "--until"}
 ARGUMENTS = {
     "apply": ["{plan}"],
     "archive search": ["x"],
