@@ -13,6 +13,9 @@ TYPE_CHECKING = False  # `typing` would cost more than all of this
 if TYPE_CHECKING:
     from skymem.names import (
         AgentMemory,
+        after_model_call,
+        before_model_call,
+        build_agent_context,
         compress_short_to_long,
         get_notes,
         merge_notes,
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentMemory",
+    "after_model_call",
+    "before_model_call",
+    "build_agent_context",
     "compress_short_to_long",
     "get_notes",
     "merge_notes",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # importing skymem costs little: the parts are loaded when they are first used
     from skymem.app import Home
     from skymem.notes import NewNote, Note
+    from skymem.prompting import Hooks
+    from skymem.recall.context import Context
     from skymem.recall.request import Request
     from skymem.recall.result import Listed, Recall
 
@@ -148,6 +150,52 @@ class AgentMemory:
             at_us=at_us,
         )
         return [Listed(**{**one, "tags": tuple(one["tags"])}) for one in found]
+
+    def context(
+        self,
+        message: str = "",
+        *,
+        user_id: str | None = None,
+        max_chars: int | None = None,
+        limit: int | None = None,
+        at: float | datetime | None = None,
+    ) -> "Context":
+        """Make the block to put into a prompt: notes by layer, and what is recalled (row N11).
+
+        Args:
+            message: what the prompt is about.
+            user_id: whom it is for: what is another user's is left out.
+            max_chars: how long it may be; `$SKYMEM_CONTEXT_MAX_CHARS`, else 8000, when left out.
+            limit: how many memories it may hold; `$SKYMEM_CONTEXT_LIMIT`, else any number.
+            at: as it was at that moment; what was forgotten since is not back.
+
+        Returns:
+            Its `text`, which `str()` gives too, and its `layers` with what did not fit.
+
+        Raises:
+            UsageError, NotAllowedError, ConfigurationError, DiskError.
+        """
+        from skymem import prompting
+
+        return prompting.context(
+            self._home,
+            self.agent,
+            message,
+            user_id=user_id,
+            max_chars=max_chars,
+            limit=limit,
+            at_us=_microseconds(at, "at"),
+        )
+
+    def hooks(self) -> "Hooks":
+        """Give what to call before and after each call of a model (row R13).
+
+        Raises:
+            ConfigurationError: a value of the environment can't be; names the variable.
+        """
+        from skymem.prompting import Hooks
+
+        return Hooks(self._home, self.agent)
 
     def write_note(  # noqa: PLR0913  (row N4's)
         self,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentMemory",
+    "after_model_call",
+    "before_model_call",
+    "build_agent_context",
     "compress_short_to_long",
     "get_notes",
     "merge_notes",
@@ -103,6 +106,33 @@ def query_relevant_hybrid(
         found = recall(mode="deterministic")
         found.degraded.append(f"by words only: {error}")
         return found
+
+
+def build_agent_context(user_id: str | None = None, message: str | None = None) -> str:
+    """Make the block to put into a prompt for a user's message; see `AgentMemory` (row N11).
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, ConfigurationError, UsageError.
+    """
+    return open_memory().context(message or "", user_id=user_id).text
+
+
+def before_model_call(message: str, user_id: str | None = None) -> str:
+    """Give what is to be put into the prompt for a message; "" when switched off (row R13).
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, ConfigurationError.
+    """
+    return open_memory().hooks().before(message, user_id=user_id)
+
+
+def after_model_call(response: str, user_id: str | None = None) -> str | None:
+    """Remember a model's reply where the environment says so; its id, or None (row R13).
+
+    Raises:
+        HomeNotFoundError, NotAllowedError, ConfigurationError.
+    """
+    return open_memory().hooks().after(response, user_id=user_id)
 
 
 def run_once() -> dict[str, Any]:

@@ -7,6 +7,7 @@ import typer
 from skymem.cli import (
     audit_verbs,
     config_verbs,
+    context_verbs,
     daemon_verbs,
     explain_verbs,
     home_verbs,
@@ -90,6 +91,7 @@ for verb in (
     memory_verbs.remember,
     recall_verbs.recall,
     listing_verbs.recent,
+    context_verbs.context,
     memory_verbs.show,
     explain_verbs.explain,
     trash_verbs.forget,

@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -76,16 +76,28 @@ def newest_of_kind(
 
     Costs what there is of that kind. One without a time comes last.
     """
+    if kind is not None:
+        return newest_of_kinds(place, shelf, catalog, [kind])
     short = sorted(_short(shelf, catalog, None), key=_order)
-    if kind is None:
-        stored = _stored(shelf, catalog, None)
-    else:
-        named = Lifecycle(catalog, shelf.paths.name).of_kinds([kind])
-        named.sort(key=lambda one: (-(one.time_us or 0), one.id))
-        stored = _read(shelf, catalog, (one.id for one in named))
-    every = heapq.merge(short, stored, key=_order)
-    found = (one for one in every if one.memory.kind and kind in (None, one.memory.kind))
-    return _active(place, shelf, catalog, found)
+    every = heapq.merge(short, _stored(shelf, catalog, None), key=_order)
+    return _active(place, shelf, catalog, (one for one in every if one.memory.kind))
+
+
+def newest_of_kinds(
+    place: Place,
+    shelf: Shelf,
+    catalog: Catalog,
+    kinds: Collection[str],
+    at_us: int | None = None,
+) -> Iterator[Kept]:
+    """The same of several kinds, as it is or as it was at a moment."""
+    short = sorted(_short(shelf, catalog, None), key=_order)
+    named = Lifecycle(catalog, shelf.paths.name).of_kinds(kinds)
+    named.sort(key=lambda one: (-(one.time_us or 0), one.id))
+    every = heapq.merge(short, _read(shelf, catalog, (one.id for one in named)), key=_order)
+    by_then = Filters().by(at_us)
+    found = (one for one in every if one.memory.kind in kinds and by_then.let(one.memory))
+    return _active(place, shelf, catalog, found, at_us)
 
 
 def _standings(place: Place, shelf: Shelf) -> Standings:

@@ -1,6 +1,6 @@
 """What is asked: the query, how to weigh it, and which memories may answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast, get_args
 
@@ -48,6 +48,9 @@ class Filters:
     until_us: int | None = None
     """Microseconds since the epoch; what happened then or later is left out."""
 
+    besides: Callable[[Memory], bool] | None = None
+    """What else has to hold of a memory."""
+
     def let(self, memory: Memory) -> bool:
         """Whether a memory may answer; its tier is looked at elsewhere."""
         if self.since_us is not None and (memory.time_us is None or memory.time_us < self.since_us):
@@ -59,6 +62,8 @@ class Filters:
         if self.kind is not None and memory.kind != self.kind:
             return False
         if self.tags and self.tags.isdisjoint(memory.tags):
+            return False
+        if self.besides is not None and not self.besides(memory):
             return False
         return all(_has(memory, key, value) for key, value in self.meta)
 

@@ -1,7 +1,7 @@
 """What a recall answers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from skymem.model.memory import Memory
@@ -37,6 +37,9 @@ class Recalled:
     payload: dict[str, Any] | None = None
     fused: Fused | None = None
     """In mode `fusion`, the parts that sum to the score."""
+
+    memory: Memory | None = field(default=None, repr=False, compare=False)
+    """Its line, with all that is in it."""
 
     def as_json(self) -> dict[str, Any]:
         """Spell it with the keys of `skymem recall --json`."""
@@ -116,4 +119,5 @@ def recalled(name: str, tier: str, memory: Memory, score: float, parts: Parts) -
         memory.kind,
         record,
         dict(memory.payload) if record is not None else None,
+        memory=memory,
     )

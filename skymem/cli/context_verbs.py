@@ -1,0 +1,64 @@
+"""The verb that makes a prompt's block of memory: context."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skymem.cli import render
+from skymem.cli.options import Json, globals_of
+from skymem.cli.recall_verbs import At, moment_of
+
+if TYPE_CHECKING:
+    from skymem.recall.context import Context
+
+
+def context(
+    context: typer.Context,
+    message: Annotated[
+        str, typer.Argument(metavar="MESSAGE", help="What the prompt is about.")
+    ] = "",
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="ID", help="For this user; another's is left out."),
+    ] = None,
+    max_chars: Annotated[
+        int | None,
+        typer.Option(help="How long it may be; else $SKYMEM_CONTEXT_MAX_CHARS, else 8000."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="How many memories, at most; else $SKYMEM_CONTEXT_LIMIT, else any."),
+    ] = None,
+    at: At = None,
+    as_json: Json = False,
+) -> None:
+    """Make the block to put into a prompt: notes by layer, and what is recalled for the message.
+
+    Who the agent is, how it thinks, the machine, the user, 10 rules and 5 summaries; quoted as
+    data, with origin and trust, without what is sensitive. No memory is cut in half.
+
+    Example: skymem context "when are reports due?" --user ann --max-chars 4000
+    """
+    from skymem.prompting import context as make
+
+    _, at_us = moment_of(at)
+    spoken = globals_of(context)
+    home = spoken.open_to_use()
+    (agent,) = home.agents(spoken.bound_agent())
+    made = make(home, agent, message, user_id=user, max_chars=max_chars, limit=limit, at_us=at_us)
+    for reason in made.degraded:
+        if reason not in home.faults:  # told already
+            render.complain(reason)
+    if as_json:
+        render.document(made.as_json())
+    else:
+        _print(made)
+
+
+def _print(made: "Context") -> None:
+    """Print it: in a pipe as it is, on a terminal made harmless."""
+    on_terminal = render.columns() != render.NO_TERMINAL
+    for line in made.text.split("\n") if made.text else ():
+        render.line(render.harmless(line) if on_terminal else line)
+    if made.left_out:
+        render.complain(f"{made.left_out} did not fit; raise --max-chars or --limit")

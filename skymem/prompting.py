@@ -1,0 +1,146 @@
+"""What goes into a prompt and what comes of it: the context, and the hooks around a model's call.
+
+One code path for the CLI and the Python API (rows N11 and R13).
+"""
+
+import os
+import platform
+import sys
+import warnings
+from typing import TYPE_CHECKING, Final
+
+from skymem.config.hook_variables import HookSettings, hook_settings
+from skymem.errors import SkymemError
+from skymem.policy.form import admit_fields
+from skymem.policy.quoting import without_fenced
+from skymem.recall.context import Context, want
+from skymem.recall.context import context as read_context
+
+if TYPE_CHECKING:
+    from skymem.app import Home
+
+CRUMB: Final = "crumb"
+"""What was said of late; soon of no use (row R1)."""
+
+AGENT: Final = "agent"
+"""Where a reply comes from."""
+
+
+def settings_of(home: "Home") -> HookSettings:
+    """What the environment says of contexts and hooks.
+
+    Raises:
+        ConfigurationError: values that can't be.
+    """
+    return hook_settings(home.workplace().environment)
+
+
+def context(
+    home: "Home",
+    agent: str,
+    message: str = "",
+    *,
+    user_id: str | None = None,
+    max_chars: int | None = None,
+    limit: int | None = None,
+    at_us: int | None = None,
+    settings: HookSettings | None = None,
+) -> Context:
+    """Make the block to put into a prompt.
+
+    Args:
+        home: where.
+        agent: whose memory.
+        message: what the prompt is about; without one the newest rules and summaries stand in it.
+        user_id: whom it is for: what is another user's is left out.
+        max_chars: how long it may be; as the environment says, else 8000, when left out.
+        limit: how many memories it may hold; as the environment says, else any number.
+        at_us: as it was at that moment, microseconds since the epoch.
+        settings: what the environment says, where it was read already.
+
+    Raises:
+        UsageError: a value is outside its range.
+        ConfigurationError: a value of the environment can't be.
+        NotAllowedError: this process is not the home's owner.
+    """
+    usual = settings_of(home) if settings is None else settings
+    wanted = want(
+        message,
+        user_id=user_id,
+        chars_max=usual.chars_max if max_chars is None else max_chars,
+        limit=usual.limit if limit is None else limit,
+        at_us=at_us,
+    )
+    home.only_owner("recall")
+    made = read_context(home.workplace(), agent, wanted, home.engine, machine())
+    made.degraded.extend(home.faults)
+    return made
+
+
+def machine() -> list[str]:
+    """What an agent needs to know of the machine to give it commands that work; no names on it."""
+    system = os.uname()
+    try:
+        name = platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    except OSError:
+        name = ""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    known = f" ({name})" if name else ""
+    return [f"{system.sysname} {system.release}{known}, {system.machine}; Python {version}"]
+
+
+class Hooks:
+    """What an agent calls before and after each call of its model.
+
+    A hook never fails: an agent must answer also when its memory can't. What went wrong is warned
+    of, and nothing is put into the prompt, or stored.
+    """
+
+    def __init__(self, home: "Home", agent: str) -> None:
+        """Read the environment, once.
+
+        Raises:
+            ConfigurationError: a value of it can't be; names the variable.
+        """
+        self._home = home
+        self._agent = agent
+        self.settings = settings_of(home)
+
+    def before(self, message: str, *, user_id: str | None = None) -> str:
+        """Give what is to be put into the prompt for a message; "" when switched off."""
+        if not self.settings.enabled:
+            return ""
+        try:
+            made = context(
+                self._home, self._agent, message, user_id=user_id, settings=self.settings
+            )
+        except SkymemError as error:
+            _warn("nothing is put into the prompt", error)
+            return ""
+        return made.text
+
+    def after(self, response: str, *, user_id: str | None = None) -> str | None:
+        """Remember a model's reply as a crumb, without what it repeats of a context.
+
+        Returns:
+            The memory's id; None when nothing was stored: replies are only stored when the
+            environment says so.
+        """
+        text = without_fenced(response).strip()
+        if not (self.settings.enabled and self.settings.store_responses and text):
+            return None
+        from skymem.app import now
+
+        extra = {"kind": CRUMB, "origin": AGENT} | ({"user_id": user_id} if user_id else {})
+        try:
+            line = admit_fields(text, limit=self._home.rules.line_bytes_max, now=now(), extra=extra)
+            self._home.remember(self._agent, [line.raw])
+        except SkymemError as error:
+            _warn("the reply is not stored", error)
+            return None
+        return line.id
+
+
+def _warn(what: str, error: SkymemError) -> None:
+    """Warn where the hook was called: three calls up."""
+    warnings.warn(f"{what}: {error}", RuntimeWarning, stacklevel=3)
