@@ -181,8 +181,8 @@ class WordIndex:
         places = catalog.places(self._agent, path.name, start, BATCH)
         self._take_in([*shelf.read(places)], places)
         now = known
-        if len(places) == BATCH:
-            reached = max(place.end for place in places.values())
+        reached = max((place.end for place in places.values()), default=known.read_to)
+        if len(places) == BATCH and reached < known.read_to:
             now = AsRead(0, known.inode, reached, 0, _tail_of(path, reached))
         self._run(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)",
