@@ -18,6 +18,7 @@ from skymem.model.kinds import Kinds
 from skymem.model.memory import Memory
 from skymem.model.rules import PruneRules
 from skymem.model.spelling import read_line
+from skymem.policy.context import RULE, RULE_CONFIDENCE_MIN
 from skymem.policy.form import Admitted, admit_fields
 from skymem.policy.standing import expires_us, single_of
 from skymem.recall.listing import newest_of_kind
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 SCOPE: Final = "user"
 """Whom a note concerns that doesn't say (row N4)."""
-
-RULE: Final = "rule"
-RULE_CONFIDENCE_MIN: Final = 0.8
 
 NOTES_MAX: Final = 50
 """How many are listed when nobody says."""

@@ -41,6 +41,9 @@ KINDS: Final = (*SINGLE, RULE, SUMMARY)
 
 RULES_MAX: Final = 10
 SUMMARIES_MAX: Final = 5
+RULE_CONFIDENCE_MIN: Final = 0.8
+"""How sure a rule has to be (row N9): a line that says less of itself is none to go by."""
+
 SIMILAR_MAX: Final = 15
 """Rules and summaries that are chosen for the message; the rest of the room is for the newest."""
 
@@ -165,7 +168,7 @@ def layers(
     """
     by_kind: dict[str, list[Piece]] = {kind: [] for kind in KINDS}
     for one in notes:
-        if audience.admits(one.memory):
+        if audience.admits(one.memory) and _holds(one.memory):
             by_kind[one.memory.kind or ""].append(one)
     chosen: dict[str, Sequence[Piece]] = {
         kind: _single(by_kind[kind], audience.user_id) for kind in SINGLE
@@ -175,6 +178,11 @@ def layers(
     chosen[MEMORIES] = recalled[:MEMORIES_MAX]
     facts = {ENVIRONMENT: tuple(machine)}
     return [Layer(name, tuple(chosen.get(name, ())), facts.get(name, ())) for name in LAYERS]
+
+
+def _holds(memory: Memory) -> bool:
+    sure = 1.0 if memory.trust is None else memory.trust
+    return memory.kind != RULE or sure >= RULE_CONFIDENCE_MIN
 
 
 def _single(newest: Sequence[Piece], user_id: str | None) -> list[Piece]:

@@ -91,6 +91,18 @@ def test_rules_and_summaries_are_the_similar_first_and_then_the_newest() -> None
     assert fitting["summaries"] == ["s8", "s0", "s1", "s2", "s3"]
 
 
+def test_a_rule_that_nobody_is_sure_of_is_none_to_go_by() -> None:
+    sure: list[tuple[str, dict[str, Any]]] = [
+        ("a", {"trust": 0.79}),
+        ("b", {"trust": 0.8}),
+        ("c", {}),
+        ("d", {"trust": 0}),
+    ]
+    rules = [piece(name, "rule", **more) for name, more in sure]
+    summaries = [piece("s", "summary", trust=0.1)]
+    assert chosen([*rules, *summaries], rules) == {"rules": ["b", "c"], "summaries": ["s"]}
+
+
 def test_of_the_similar_fifteen_count() -> None:
     rules = [piece(f"r{n}", "rule", 100 - n) for n in range(30)]
     summaries = [piece(f"s{n}", "summary", 100 - n) for n in range(9)]
