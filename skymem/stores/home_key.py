@@ -61,6 +61,12 @@ class HomeKey:
         """Hash a line's bytes: equal for equal lines of this home, and telling nothing else."""
         return blake2b(line, digest_size=FINGERPRINT_BYTES, key=self._key).digest()
 
+    def derived(self, purpose: bytes) -> bytes:
+        """Another key of 32 bytes, for one purpose; nothing of this one follows from it."""
+        return blake2b(
+            purpose, digest_size=KEY_BYTES, key=self._key, person=b"skymem derived"
+        ).digest()
+
 
 def is_lost(paths: HomePaths, ledger: Ledger) -> bool:
     """Whether the key is gone under which the ledger has hashed lines.
