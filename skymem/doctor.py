@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from skymem.alarms import unreadable, unwritable
 from skymem.app import READER_BUSY_MS, Home, engine_allowed, now
+from skymem.engine.left_behind import NAME, left_on_servers
 from skymem.errors import SkymemError
 from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
@@ -264,6 +265,8 @@ def _readable(path: Path) -> Iterator[Check]:
 
 def _engine(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
     """Ask the engine for its model, and each index for itself; starts it where it may."""
+    for agent in whom:
+        yield from _left_on_servers(home, agent)
     if not engine_allowed():
         yield _say("note", "engine", "SKYMEM_ENGINE=off keeps it from being asked")
         return
@@ -286,6 +289,18 @@ def _engine(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
             yield _say("problem", "index", text)
         else:
             yield _say("ok", "index", f"{agent}: {stats['vectors']} vectors, all as they should be")
+
+
+def _left_on_servers(home: Home, agent: str) -> Iterator[Check]:
+    """Vectors of this home on a server that it does not use any more (promise 9)."""
+    directory = home.paths.chroma_store / agent
+    for left in left_on_servers(directory):
+        text = (
+            f"{agent}: vectors are left on {left.get('server')} "
+            f"({', '.join(map(str, left.get('collections') or ()))}); "
+            f"delete them there, then {directory / NAME}"
+        )
+        yield _say("note", "index", text)
 
 
 def _clock(home: Home) -> Iterator[Check]:

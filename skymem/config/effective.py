@@ -7,11 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from skymem.config.engine_section import engine_values
-from skymem.config.key import AGENT, COMPRESS, RULES_FILE, SCHEDULE_FILE, SUMMARIZER
+from skymem.config.key import (
+    AGENT,
+    COMPRESS,
+    ENGINE,
+    REMOTE,
+    RULES_FILE,
+    SCHEDULE_FILE,
+    SUMMARIZER,
+)
 from skymem.config.keys import INTERVAL_UNITS, TRIGGERS, names_at
 from skymem.config.kinds_section import kind_values
 from skymem.config.life_sections import section_values
 from skymem.config.problems import Problem
+from skymem.config.readers import NONE
+from skymem.config.remote_section import remote_values
 from skymem.config.rules_file import RulesReading, examine_rules
 from skymem.config.schedule_entry import EntryReading
 from skymem.config.schedule_file import examine_schedule
@@ -42,10 +52,6 @@ def effective_rules(
     reading.complaints.raise_if_any()
     rules = reading.rules
     agents = {name: _limits(reading, own, name) for name, own in rules.agents.items()}
-    engine = {
-        name: _sourced(reading, value, f"engine.{name}")
-        for name, value in engine_values(rules.engine).items()
-    }
     return {
         **_limits(reading, rules.default, None),
         "access": _sourced(reading, rules.access, "access"),
@@ -55,7 +61,7 @@ def effective_rules(
             reading, format_duration(rules.restore_grace_seconds), "restore_grace"
         ),
         "recall_log": _sourced(reading, rules.recall_log, "recall_log"),
-        "engine": engine,
+        "engine": _engine(reading),
         **_sections(reading),
         "kinds": {name: _kind(reading, kind) for name, kind in rules.kinds.items()},
         "agents": agents,
@@ -83,6 +89,20 @@ def _limits(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict
         name: _sourced(reading, value, f"agents.{agent}.{name}" if agent else name, name)
         for name, value in values.items()
     }
+
+
+def _engine(reading: RulesReading) -> dict[str, Any]:
+    """The section `engine`, the server's inside of it."""
+    engine = reading.rules.engine
+    shown: dict[str, Any] = {
+        name: _sourced(reading, value, f"{ENGINE}.{name}")
+        for name, value in engine_values(engine).items()
+    }
+    if engine.remote is None:
+        return {**shown, "remote": _sourced(reading, NONE, REMOTE)}
+    values = remote_values(engine.remote)
+    remote = {name: _sourced(reading, value, f"{REMOTE}.{name}") for name, value in values.items()}
+    return {**shown, "remote": remote}
 
 
 def _sections(reading: RulesReading) -> dict[str, Any]:

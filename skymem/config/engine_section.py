@@ -10,6 +10,7 @@ from skymem.config import fields
 from skymem.config.key import ENGINE, RULES_FILE, Key
 from skymem.config.keys import names_at
 from skymem.config.problems import Complaints, shown
+from skymem.config.remote_section import read_remote
 from skymem.config.units import format_duration
 from skymem.config.yaml_nodes import Pair
 from skymem.model.rules import EngineRules
@@ -24,9 +25,11 @@ def with_engine_value(
 
 
 def engine_values(engine: EngineRules) -> dict[str, str | int | bool]:
-    """Each setting in force, as it is written in the file."""
+    """Each setting in force, as it is written in the file; not those of `remote`, a section."""
     values = {
-        name: getattr(engine, _FIELDS.get(name, name)) for name in names_at(RULES_FILE, ENGINE)
+        name: getattr(engine, _FIELDS.get(name, name))
+        for name in names_at(RULES_FILE, ENGINE)
+        if name != "remote"
     }
     return {**values, "idle": format_duration(engine.idle_seconds)}
 
@@ -56,5 +59,6 @@ _READERS: Final[Mapping[str, Callable[[Pair, Key, Complaints], Any]]] = MappingP
         "idle": fields.duration,
         "download": fields.truth,
         "recent": fields.truth,
+        "remote": read_remote,
     }
 )

@@ -18,6 +18,7 @@ from skymem.config.key import (
 )
 from skymem.config.life_keys import LIFE_KEYS
 from skymem.config.problems import shown
+from skymem.config.remote_keys import REMOTE_KEYS
 from skymem.config.units import format_duration, format_size
 from skymem.errors import UsageError
 from skymem.model.rules import AgentRules, EngineRules, RetentionRules
@@ -132,6 +133,7 @@ KEYS: Final = (
         "Whether short-term and archives are indexed as well as long-term.",
         "recent: true", "R8",
     ),
+    *REMOTE_KEYS,
     *LIFE_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
@@ -197,6 +199,7 @@ _OTHER_NAMES: Final = {"interval": "minutes", "period": "minutes", "at": "daily"
                        "max_lines": "short_term_max_lines", "max_age": "older_than",
                        "min_importance": "importance_below", "max_size": "archive_max",
                        "url": "endpoint", "base_url": "endpoint", "api_key": "key_env",
+                       "token": "token_env",
                        "key": "key_env", "ttl_days": "ttl", "grace": "restore_grace",
                        }  # fmt: skip
 
@@ -226,7 +229,7 @@ def place_of(key: Key) -> str:
 def unknown_key(file: str, level: str, name: str) -> str:
     """The complaint about a key that is not known at its place, with what was probably meant."""
     elsewhere = sorted((k for k in KEYS if k.name == name), key=lambda k: k.file != file)
-    if elsewhere:
+    if elsewhere and _OTHER_NAMES.get(name) not in names_at(file, level):
         first = elsewhere[0]
         same = (
             elsewhere[:1] if first.level == TOP else [k for k in elsewhere if k.file == first.file]

@@ -4,14 +4,13 @@ Each key goes by its row of the table of keys; each section ends as a frozen val
 `model.rules`. What belongs together is checked together, once all of it is read.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
 
 from skymem.config import fields
+from skymem.config.addresses import address, variable
 from skymem.config.key import (
     BUDGET,
     COMPRESS,
@@ -41,9 +40,6 @@ from skymem.config.yaml_nodes import Pair, Table
 from skymem.model.rules import RetentionRules, SummarizerRules
 
 _COMPLETIONS: Final = "/chat/completions"
-
-# Capitals only: whoever pastes a key here by mistake is told, before a message shows it.
-_VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 def read_sections(
@@ -124,47 +120,16 @@ def _summarizer(
 
 
 def _endpoint(pair: Pair, key: Key, complaints: Complaints) -> str | None:
-    """A URL that calls can be made below; one that holds a secret is refused unshown."""
-    found = fields.scalar(pair, key, complaints)
-    if found is None:
-        return None
-    parts = _split(found.text)
+    """A URL up to and without what every call adds to it."""
+    parts = address(pair, key, complaints)
     if parts is None:
-        remedy = f"such as {key.example}"
-        complaints.at(found, f"endpoint: {shown(found.text)} is no http or https URL ({remedy})")
         return None
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        remedy = "write host and path alone; a key goes into the variable that key_env names"
-        complaints.at(found, f"endpoint holds more than an address ({remedy})")
+    url = parts.geturl().rstrip("/")
+    if url.endswith(_COMPLETIONS):
+        wanted = shown(url.removesuffix(_COMPLETIONS))
+        complaints.at(pair.value, f"endpoint: try {wanted}, without the end")
         return None
-    address = found.text.rstrip("/")
-    if address.endswith(_COMPLETIONS):
-        complaints.at(
-            found, f"endpoint: try {shown(address.removesuffix(_COMPLETIONS))}, without the end"
-        )
-        return None
-    return address
-
-
-def _split(text: str) -> SplitResult | None:
-    """Take a URL apart; None for one of no host, another scheme, no valid port, or with blanks."""
-    try:
-        parts = urlsplit(text)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        return None
-    plain = text.isprintable() and not any(character.isspace() for character in text)
-    return parts if usable and plain else None
-
-
-def _variable(pair: Pair, key: Key, complaints: Complaints) -> str | None:
-    """The name of an environment variable; what is none may be the key itself: it isn't shown."""
-    found = fields.scalar(pair, key, complaints)
-    if found is None or _VARIABLE.fullmatch(found.text):
-        return None if found is None else found.text
-    remedy = f"A-Z, 0-9 and _, such as {key.example}; a key itself never goes into this file"
-    complaints.at(found, f"key_env is no name of an environment variable ({remedy})")
-    return None
+    return url
 
 
 _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
@@ -199,7 +164,7 @@ _SUMMARIZER: Final[Settings] = MappingProxyType(
     {
         "endpoint": Setting("endpoint", _endpoint),
         "model": Setting("model", fields.text),
-        "key_env": Setting("key_env", _variable, optional=True),
+        "key_env": Setting("key_env", variable, optional=True),
         "deadline": seconds("deadline_seconds"),
         "tokens_max": Setting("tokens_max", fields.whole),
     }

@@ -7,10 +7,11 @@ from typing import Final
 
 from skymem.config import fields
 from skymem.config.engine_section import with_engine_value
-from skymem.config.key import AGENT, ENGINE, RULES_FILE, TOP, Key
+from skymem.config.key import AGENT, ENGINE, REMOTE, RULES_FILE, TOP, Key
 from skymem.config.keys import key_at, names_at
 from skymem.config.life_sections import read_sections
 from skymem.config.problems import Complaints, shown
+from skymem.config.readers import note_lines
 from skymem.config.yaml_nodes import Pair, Table
 from skymem.config.yaml_text import read_yaml
 from skymem.errors import AgentNameError
@@ -116,6 +117,8 @@ def _read_engine(pair: Pair, reading: RulesReading) -> None:
     for each, key in fields.known_pairs(found, RULES_FILE, ENGINE, complaints) if found else ():
         reading.lines[key.dotted] = each.key.line
         engine = with_engine_value(engine, each, key, complaints)
+        if key.name == "remote" and isinstance(each.value, Table):
+            note_lines(each.value, REMOTE, REMOTE, reading.lines)
     reading.rules = replace(reading.rules, engine=engine)
 
 

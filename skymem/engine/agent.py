@@ -7,7 +7,7 @@ from skymem.engine.items import COLLECTIONS
 from skymem.engine.keeper import Keeper
 from skymem.engine.room import require_room
 from skymem.engine.store import Store
-from skymem.engine.vectors import IndexDamageError, VectorIndex
+from skymem.engine.vectors import IndexAwayError, IndexDamageError, VectorIndex
 from skymem.stores.home import HomePaths
 
 SCAN_ROWS_MAX: Final = 100_000
@@ -57,6 +57,8 @@ def search_agent(found: Agent, query: search.Query) -> search.Hits:
     if found.store.count > SCAN_ROWS_MAX and found.keeper.usable:
         try:
             return search.through_index(found.store, query, found.keeper.nearest)
+        except IndexAwayError as error:
+            found.keeper.away(str(error))
         except IndexDamageError:
             pass  # the keeper has noted it and begins a new one; the matrix has the answer
     return search.exact(found.store, query)
@@ -64,6 +66,8 @@ def search_agent(found: Agent, query: search.Query) -> search.Hits:
 
 def degraded(found: Agent) -> list[str]:
     """Why answers are slower than they should be, with how long that will last; they are right."""
+    if found.keeper.away_because:
+        return [found.keeper.away_because]
     large = found.store.count > SCAN_ROWS_MAX
     progress = found.keeper.building(found.store)
     if progress is not None and (large or found.keeper.problems):
@@ -87,7 +91,8 @@ def overview(found: Agent) -> dict[str, Any]:
         "chunks": sum(register.piece_counts()),
         "owed": register.owed_count(),
         "building": found.keeper.building(found.store),
-        "problems": list(found.keeper.problems),
+        "away": bool(found.keeper.away_because),
+        "problems": _problems(found.keeper),
         "healed": list(found.keeper.healed),
     }
 
@@ -112,7 +117,7 @@ def stats(found: Agent, sample: int, size: int) -> dict[str, Any]:
         "extra_ids": [],
         "sample": {"asked": 0, "found": 0},
         "building": found.keeper.building(found.store),
-        "problems": list(found.keeper.problems),
+        "problems": [],
         "bytes": size,
     }
     index = found.keeper.index
@@ -123,8 +128,14 @@ def stats(found: Agent, sample: int, size: int) -> dict[str, Any]:
             answer["sample"] = {"asked": asked, "found": hits}
         except IndexDamageError as damage:
             found.keeper.damaged(str(damage))
-            answer["problems"] = list(found.keeper.problems)
+        except IndexAwayError as error:
+            found.keeper.away(str(error))
+    answer["problems"] = _problems(found.keeper)
     return answer
+
+
+def _problems(keeper: Keeper) -> list[str]:
+    return [*keeper.problems, *([keeper.away_because] if keeper.away_because else [])]
 
 
 def _compare(found: Agent, index: VectorIndex, answer: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ class ChromaIndex:
     def upsert(self, collection: str, pieces: Sequence[Piece], vectors: Vectors) -> None:
         """Put pieces in, in the place of those of the same name."""
         with _translated(self.path):
-            vectors = _apart(pieces, vectors)
+            vectors = apart(pieces, vectors)
             for start in range(0, len(pieces), self.batch):
                 part = pieces[start : start + self.batch]
                 self._collections[collection].upsert(
@@ -98,15 +98,21 @@ class ChromaIndex:
             for start in range(0, len(names), self.batch):
                 self._collections[collection].delete(ids=list(names[start : start + self.batch]))
 
-    def nearest(self, collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
-        """Names and cosines of the pieces nearest to `vector`, roughly, best first."""
+    def nearest(self, collection: str, vectors: Vectors, limit: int) -> list[str]:
+        """Names of the pieces nearest to each of `vectors`, roughly, best first."""
         with _translated(self.path):
             found = self._collections[collection].query(
-                query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"]
+                query_embeddings=np.atleast_2d(vectors), n_results=limit, include=[]
             )
-            distances = found["distances"] or [[]]
-            names = found["ids"]
-            return [(name, 1.0 - far) for name, far in zip(names[0], distances[0], strict=True)]
+            return [name for names in found["ids"] for name in names]
+
+    def closest(self, collection: str, vectors: Vectors) -> list[float]:
+        """The cosine of each of `vectors` to the piece nearest to it, -1.0 where there is none."""
+        with _translated(self.path):
+            found = self._collections[collection].query(
+                query_embeddings=np.atleast_2d(vectors), n_results=1, include=["distances"]
+            )
+            return [1.0 - far[0] if far else -1.0 for far in found["distances"] or []]
 
     def count(self, collection: str) -> int:
         """How many pieces it says it holds: read from its SQLite file, so no proof of vectors."""
@@ -137,7 +143,7 @@ class ChromaIndex:
             self._client.close()
 
 
-def _apart(pieces: Sequence[Piece], vectors: Vectors) -> Vectors:
+def apart(pieces: Sequence[Piece], vectors: Vectors) -> Vectors:
     """Move each vector a little to a side of its own; who asks compares with the matrix anyway.
 
     Of a hundred equal vectors HNSW links each to others of them alone, so that nothing else is

@@ -14,9 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.engine.chroma import SPACE, chroma_version
+from skymem.engine.chroma import SPACE, ChromaIndex, chroma_version
 from skymem.engine.items import COLLECTIONS
+from skymem.engine.left_behind import note_left
 from skymem.engine.room import set_aside_root
+from skymem.engine.vectors import VectorIndex
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 
@@ -52,6 +54,15 @@ class Generations:
         for one in self.directory.glob("g*"):
             self._files.remove_left(one)
 
+    def open(self, name: str) -> VectorIndex:
+        """Open a generation.
+
+        Raises:
+            IndexDamageError: it can't be opened.
+            DiskError: the disk is full.
+        """
+        return ChromaIndex(self.path(name), self._agent)
+
     def path(self, name: str) -> Path:
         """The Chroma path of a generation."""
         return self.directory / name
@@ -85,25 +96,26 @@ class Generations:
         """Name the current generation in `current.json`, where it is not named already."""
         wanted = {"generation": name, "epoch": epoch, "model": self._model["key"]}
         path = self.directory / "current.json"
-        if _read_json(path) != wanted:
+        if read_json(path) != wanted:
             self._files.make_directory(self.directory)
             self._files.replace(path, json.dumps(wanted).encode() + b"\n")
 
     def _write_manifest(self, name: str, *, complete: bool) -> None:
-        manifest = {**self._expected(), "chromadb": chroma_version(), "complete": complete}
+        manifest = {**self._expected(name), "chromadb": chroma_version(), "complete": complete}
         self._files.replace(self._manifest(name), json.dumps(manifest, indent=1).encode() + b"\n")
 
     def _manifest(self, name: str) -> Path:
         return self.path(name) / "manifest.json"
 
-    def _expected(self) -> dict[str, Any]:
+    def _expected(self, name: str) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "model": self._model["key"],
             "sha256": self._model["sha256"],
             "dimension": self._model["dimension"],
             "space": SPACE,
-            "collections": [f"{self._agent}_{name}" for name in COLLECTIONS],
+            "server": None,
+            "collections": [f"{self._agent}_{each}" for each in COLLECTIONS],
         }
 
     def is_there(self, name: str) -> bool:
@@ -114,19 +126,22 @@ class Generations:
         """Say why a generation can't be used; "" where it can."""
         if not name or not self.path(name).is_dir():
             return MISSING
-        manifest = _read_json(self._manifest(name))
+        manifest = read_json(self._manifest(name))
         if manifest is None:
             return UNREADABLE
-        if misfit := self._misfit(manifest):
+        if misfit := self._misfit(name, manifest):
             return misfit
         if not manifest.get("complete"):
             return UNFINISHED
         return "" if self.is_there(name) else "its chroma.sqlite3 is not there"
 
-    def _misfit(self, manifest: dict[str, Any]) -> str:
-        for key, expected in self._expected().items():
+    def _misfit(self, name: str, manifest: dict[str, Any]) -> str:
+        for key, expected in self._expected(name).items():
             if manifest.get(key) != expected:
                 return f"its {key} is {manifest.get(key)!r}, and {expected!r} is wanted"
+        return self._misfit_of_version(manifest)
+
+    def _misfit_of_version(self, manifest: dict[str, Any]) -> str:
         written = str(manifest.get("chromadb"))
         if written.split(".")[:2] != chroma_version().split(".")[:2]:
             return f"chromadb {written} wrote it, and {chroma_version()} is installed"
@@ -135,12 +150,17 @@ class Generations:
     def delete_others(self, name: str) -> None:
         """Delete every generation but this one: they are derived, and it has what they had."""
         with disk_errors(self.directory):
-            for other in os.listdir(self.directory):
-                if other != name and _NAME.fullmatch(other):
-                    shutil.rmtree(self.directory / other)
+            found = [other for other in os.listdir(self.directory) if _NAME.fullmatch(other)]
+        for other in found:
+            if other != name:
+                self.delete(other)
 
     def delete(self, name: str) -> None:
-        """Delete a generation, where it is there."""
+        """Delete a generation, where it is there; what a server has of it stays, and is noted."""
+        note_left(self.directory, read_json(self._manifest(name)), self._files)
+        self._remove(name)
+
+    def _remove(self, name: str) -> None:
         with disk_errors(self.directory), contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self.path(name))
 
@@ -168,7 +188,7 @@ class Generations:
 
     def crashes(self, name: str) -> int:
         """How often it was open in a crash since it was last closed cleanly."""
-        noted = _read_json(self.directory / "crashes.json") or {}
+        noted = read_json(self.directory / "crashes.json") or {}
         count = noted.get("crashes")
         return count if noted.get("generation") == name and isinstance(count, int) else 0
 
@@ -182,7 +202,7 @@ class Generations:
 
     def is_as_closed(self, name: str) -> bool:
         """Whether no file changed since it was closed; else it is probed before it is opened."""
-        noted = _read_json(self.directory / "closed.json") or {}
+        noted = read_json(self.directory / "closed.json") or {}
         return noted.get("generation") == name and noted.get("files") == self._look(name)
 
     def _look(self, name: str) -> dict[str, list[int]]:
@@ -204,7 +224,8 @@ def _following(name: str) -> str:
     return f"g{datetime.fromtimestamp(micro, UTC):%Y%m%dT%H%M%S.%f}Z"
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Read what a file holds; None where it is no JSON object."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -22,9 +22,10 @@ from skymem.engine.generations import Generations
 from skymem.engine.items import COLLECTIONS, Item, collection_code
 from skymem.engine.keeper import Keeper
 from skymem.engine.register import RegisterDamageError
+from skymem.engine.remote_generations import generations_of
 from skymem.engine.room import index_bytes, limit_file_size, require_room
 from skymem.engine.store import REGISTER, Store, set_aside_register, text_hash
-from skymem.engine.vectors import IndexDamageError, Vectors
+from skymem.engine.vectors import IndexAwayError, IndexDamageError, Vectors
 from skymem.errors import DiskError, EngineUnavailableError, UsageError
 from skymem.model.rules import EngineRules
 from skymem.policy.admit import agent_name_fault
@@ -85,13 +86,10 @@ class HomeIndex(Comparing):
     # -- agents ---------------------------------------------------------------------------------
 
     def _generations(self, agent: str) -> Generations:
-        identity = self._embedder.identity
-        model = {
-            "key": identity.key,
-            "sha256": identity.sha256,
-            "dimension": identity.dimension,
-        }
-        return Generations(self._paths, agent, self._files, model)
+        identity, remote = self._embedder.identity, self._rules.remote
+        return generations_of(
+            self._paths, agent, self._files, identity, remote=remote, between=self._between
+        )
 
     def _agent(self, name: str) -> Agent:
         """The agent, opened where it is not; another one leaves for it where too many are."""
@@ -297,6 +295,8 @@ class HomeIndex(Comparing):
                 found.keeper.renew(found.store)
             except IndexDamageError as damage:
                 found.keeper.damaged(str(damage))
+            except IndexAwayError as error:
+                found.keeper.away(str(error))
             return {
                 "generation": found.keeper.name,
                 "pieces": sum(found.store.register.piece_counts()),

@@ -6,7 +6,6 @@ be shown and a generation to be made anew, which encodes nothing (hazards D1, D3
 """
 
 import contextlib
-import secrets
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -14,13 +13,12 @@ from typing import Any, Final
 
 from skymem.engine import probe
 from skymem.engine.at_work import AtWork
-from skymem.engine.chroma import ChromaIndex
 from skymem.engine.generations import CRASHES_MAX, MISSING, UNFINISHED, Generations
 from skymem.engine.items import COLLECTIONS
 from skymem.engine.register import Owed, piece
 from skymem.engine.room import limit_file_size, require_room
 from skymem.engine.store import Store
-from skymem.engine.vectors import IndexDamageError, VectorIndex, Vectors
+from skymem.engine.vectors import IndexAwayError, IndexDamageError, VectorIndex, Vectors
 from skymem.errors import DiskError
 
 SLICE_SECONDS: Final = 0.25
@@ -35,6 +33,11 @@ CHECK_SECONDS: Final = 600.0
 CHECK_QUERIES: Final = 1000
 PAUSE_SECONDS: Final = 10.0
 PAUSE_SECONDS_MAX: Final = 600.0
+AWAY_SECONDS: Final = 2.0
+AWAY_SECONDS_MAX: Final = 45.0
+"""A server that is away is left alone for twice as long each time, and less than the minute after
+which an index at rest is looked at."""
+
 PROBE_WAIT_SECONDS: Final = 0.2
 
 
@@ -62,6 +65,9 @@ class Keeper:
         self.healed: list[str] = []
         """What was found and has been made good since this process began, the last few."""
 
+        self.away_because = ""
+        """Why the server that has the index can't be reached; "" where it can, or there is none."""
+
         self.index: VectorIndex | None = None
         self.verified = False
         self.complete = False
@@ -73,7 +79,7 @@ class Keeper:
         self._set_aside = ""
         self._rows = 256
         self._paused_until = 0.0
-        self._failures = 0
+        self._failures = self._absences = 0
         self._filled = False
         self._queries = 0
         self._checked_at = 0.0
@@ -91,18 +97,19 @@ class Keeper:
         """Whether it holds back until there is room, or after damage that came again."""
         return time.monotonic() < self._paused_until
 
-    def nearest(self, collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+    def nearest(self, collection: str, vectors: Vectors, limit: int) -> list[str]:
         """Ask the generation.
 
         Raises:
             IndexDamageError: it is broken; it is already being replaced.
+            IndexAwayError: it can't be reached; `away` has to be told.
         """
         if self.index is None:
             raise IndexDamageError("it is not open")
         self._queries += 1
         try:
             with self._doing("query"):
-                return self.index.nearest(collection, vector, limit)
+                return self.index.nearest(collection, vectors, limit)
         except (IndexDamageError, DiskError) as error:
             self.damaged(str(error))
             raise IndexDamageError(str(error)) from error
@@ -143,6 +150,8 @@ class Keeper:
             return self._step(store)
         except IndexDamageError as error:
             self.damaged(str(error))
+        except IndexAwayError as error:
+            self.away(str(error))
         except DiskError as error:
             self._pause(f"{self.agent}: indexing waits: {error}", PAUSE_SECONDS)
             # A write Chroma could not end is not to be trusted; there is no harm in a new one.
@@ -196,7 +205,6 @@ class Keeper:
     def _begin(self, store: Store, why: str) -> bool:
         known = bool(self.name)
         if not known and not store.register.owed_count():
-            self.name = ""
             return False
         if known and why not in (MISSING, UNFINISHED):
             self._tell(f"{self.agent}: index {self.name} is made anew: {why}")
@@ -206,18 +214,21 @@ class Keeper:
             self.generations.set_aside(self.name, why)
         elif why == UNFINISHED:
             self.generations.delete(self.name)
+        self._make(store)
+        return True
+
+    def _make(self, store: Store) -> None:
         require_room(self.generations.directory, store.size * store.matrix.stride)
         self.name = self.generations.begin(self._now())
         store.register.owe_everything(self.name)
         self._began = (0.0, 0)
         self._open(complete=False)
-        return True
 
     def _open(self, *, complete: bool) -> None:
         self.verified = False
         self.complete = complete
         with self._doing("open"):
-            self.index = ChromaIndex(self.generations.path(self.name), self.agent)
+            self.index = self.generations.open(self.name)
 
     def _probe(self) -> bool:
         """Have a child look at it first: it was not closed by us, or changed since."""
@@ -259,23 +270,22 @@ class Keeper:
             self._began = (began, register.owed_count())
         for code, name in enumerate(COLLECTIONS, 1):
             with self._doing("write"):
-                self._delete(name, [found for of, found in gone if of == code])
-                self._upsert(store, name, [one for one in owed if one.collection == code])
+                names = [found for of, found in gone if of == code]
+                self._give(store, name, names, [one for one in owed if one.collection == code])
         if gone:
             register.forgotten(gone)
         else:
             register.stored(owed)
             self._filled = True
+        self.away_because, self._absences = "", 0
         taken = max(1e-3, time.monotonic() - began)
         wanted = int(max(len(owed), 64) * SLICE_SECONDS / taken)
         self._rows = min(max(wanted, SLICE_ROWS[0]), SLICE_ROWS[1], 2 * self._rows)
         return True
 
-    def _delete(self, collection: str, names: list[str]) -> None:
-        if names and self.index is not None:
-            self.index.delete(collection, names)
-
-    def _upsert(self, store: Store, collection: str, owed: list[Owed]) -> None:
+    def _give(self, store: Store, collection: str, gone: list[str], owed: list[Owed]) -> None:
+        if gone and self.index is not None:
+            self.index.delete(collection, gone)
         if owed and self.index is not None:
             vectors = store.vectors([one.row for one in owed])
             self.index.upsert(collection, [piece(one) for one in owed], vectors)
@@ -283,8 +293,7 @@ class Keeper:
     # -- verification ---------------------------------------------------------------------------
 
     def _is_due(self) -> bool:
-        late = time.monotonic() - self._checked_at > CHECK_SECONDS
-        return late or self._queries >= CHECK_QUERIES
+        return time.monotonic() > self._checked_at + CHECK_SECONDS or self._queries >= CHECK_QUERIES
 
     def _verify(self, store: Store) -> None:
         """Compare counts, and have sampled pieces find themselves; else it is damaged."""
@@ -302,6 +311,7 @@ class Keeper:
         if asked - hits > asked * MISSES_MAX:
             raise IndexDamageError(f"{asked - hits} of {asked} vectors do not find themselves")
         self.verified = True
+        self.away_because, self._absences = "", 0
         self._queries = 0
         self._checked_at = time.monotonic()
 
@@ -310,12 +320,12 @@ class Keeper:
         if self.index is None:
             return 0, 0
         hits = 0
-        picked = _picked(store, size)
-        for row, collection in picked:
-            vector = store.vectors([row])[0]
-            found = self.index.nearest(collection, vector, 1)
-            # Another text may have the same vector: what counts is that it is as near.
-            hits += bool(found) and found[0][1] > probe.COSINE_MIN
+        picked = store.picked(size)
+        for code, name in enumerate(COLLECTIONS, 1):
+            rows = [row for row, collection in picked if collection == code]
+            if rows:  # another text may have the same vector: what counts is that it is as near
+                found = self.index.closest(name, store.vectors(rows))
+                hits += sum(cosine > probe.COSINE_MIN for cosine in found)
         return len(picked), hits
 
     # -- when it goes wrong ---------------------------------------------------------------------
@@ -334,6 +344,15 @@ class Keeper:
             self.generations.set_aside(name, why)
         except DiskError as error:
             self._pause(f"{self.agent}: {error}", PAUSE_SECONDS)
+
+    def away(self, why: str) -> None:
+        """Leave a server alone, longer and longer; what it holds is verified once it is back."""
+        self.away_because = why
+        self.verified = False
+        self._rows = SLICE_ROWS[0]
+        seconds = min(AWAY_SECONDS_MAX, AWAY_SECONDS * 2 ** min(self._absences, 8))
+        self._paused_until = time.monotonic() + seconds
+        self._absences += 1
 
     def _tell(self, problem: str) -> None:
         self.problems = [*self.problems, problem][-5:]
@@ -355,12 +374,8 @@ class Keeper:
     def renew(self, store: Store) -> None:
         """Begin a new generation; the old one stays until the new one is whole."""
         self.close()
-        require_room(self.generations.directory, store.size * store.matrix.stride)
-        self.name = self.generations.begin(self._now())
-        store.register.owe_everything(self.name)
         self._paused_until = 0.0
-        self._began = (0.0, 0)
-        self._open(complete=False)
+        self._make(store)
 
     def _let_go(self) -> bool:
         """Close the client; whether it went cleanly."""
@@ -383,17 +398,3 @@ class Keeper:
             with contextlib.suppress(DiskError, OSError):  # then it is probed the next time
                 self.generations.note_closed(self.name)
         self._probed = ""
-
-
-def _picked(store: Store, size: int) -> list[tuple[int, str]]:
-    """Rows picked by chance, each with the collection of a piece there."""
-    query = (
-        "SELECT row, collection FROM pieces JOIN items USING (item) "
-        "WHERE row >= ? AND stored ORDER BY row LIMIT 1"
-    )
-    if store.count <= size:
-        starts = list(range(store.count))
-    else:
-        starts = [secrets.randbelow(store.count) for _ in range(size)]
-    found = {row for start in starts for row in store.register.ask(query, (start,))}
-    return [(row, COLLECTIONS[code - 1]) for row, code in sorted(found)]

@@ -117,7 +117,7 @@ class Launcher:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 cwd="/",
-                env=engine_environment(),
+                env=engine_environment(self._token_variable()),
                 start_new_session=True,  # Ctrl-C at the caller's terminal is not meant for it
             )
         except OSError as error:
@@ -129,6 +129,13 @@ class Launcher:
             raise EngineUnavailableError(
                 f"it ended at its start with {code}: {last_line(self._paths.engine_log)}"
             )
+
+    def _token_variable(self) -> str:
+        """The variable that holds the token of a Chroma server, if one is to be asked."""
+        from skymem.config.rules_file import examine_rules
+
+        remote = examine_rules(self._paths.rules).rules.engine.remote
+        return (remote.token_env if remote is not None else None) or ""
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
         """Wait for the process in front, which ends when the engine listens or has failed."""
@@ -146,9 +153,9 @@ class Launcher:
                 )
 
 
-def engine_environment() -> dict[str, str]:
-    """The environment an engine starts in."""
-    environment = clean_environment(os.environ)
+def engine_environment(token: str = "") -> dict[str, str]:
+    """The environment an engine starts in, with the variable `token` of the caller's."""
+    environment = clean_environment(os.environ, token)
     package_parent = str(Path(__file__).resolve().parents[2])
     if os.path.basename(package_parent) not in {"site-packages", "dist-packages"}:
         # A checkout that is not installed: the engine must be of the same code.

@@ -55,8 +55,7 @@ def sample(path: Path, agent: str) -> tuple[int, int]:
                 names = index.names(collection, offset, 1)
                 for _, vector in index.vectors(collection, names):
                     asked += 1
-                    found = index.nearest(collection, vector, 1)
-                    missed += not found or found[0][1] < COSINE_MIN
+                    missed += index.closest(collection, vector)[0] < COSINE_MIN
     finally:
         index.close()
     return asked, missed

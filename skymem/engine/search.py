@@ -27,7 +27,7 @@ best answer three times as often)."""
 OWED_MAX: Final = 4096
 """Pieces Chroma has yet to get that are compared one by one; with more, a scan is quicker."""
 
-Nearest = Callable[[str, Vectors, int], list[tuple[str, float]]]
+Nearest = Callable[[str, Vectors, int], list[str]]
 """Chroma's `nearest`, watched over by who owns it."""
 
 
@@ -74,8 +74,7 @@ def through_index(store: Store, query: Query, nearest: Nearest) -> Hits:
     wanted = max(PROPOSED_MIN, query.pieces)
     counts = dict(zip(COLLECTIONS, store.register.counts(), strict=True))
     for name in filter(counts.get, query.collections):
-        for vector in query.vectors:
-            ids |= {piece_of(found)[0] for found, _ in nearest(name, vector, wanted)}
+        ids |= {piece_of(found)[0] for found in nearest(name, query.vectors, wanted)}
     rows = {row for row, _ in rows_of(store, sorted(ids))} | {row for (row,) in owed}
     hits = rank(store, query, np.array(sorted(rows), np.int64))
     if len(hits) < query.limit and len(hits) < store.used(query.mask):

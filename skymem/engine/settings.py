@@ -17,12 +17,15 @@ _KEPT: Final = frozenset(
 _KEPT_KINDS: Final = ("LC_", "HF_", "PYTHON", "LD_LIBRARY_")
 
 
-def clean_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """What of the caller's environment an engine takes over: it outlives the caller."""
+def clean_environment(given: Mapping[str, str], token: str = "") -> dict[str, str]:
+    """What of the caller's environment an engine takes over: it outlives the caller.
+
+    `token` names the variable that holds the token of a server, if one does.
+    """
     kept = {
         name: value
         for name, value in given.items()
-        if name in _KEPT or name.startswith(_KEPT_KINDS)
+        if name in _KEPT or name == token or name.startswith(_KEPT_KINDS)
     }
     return {**kept, "MALLOC_ARENA_MAX": "2"}  # read by the C library before anything of ours runs
 

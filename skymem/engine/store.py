@@ -6,6 +6,7 @@ between the two leaves rows nobody points to, which the next put overwrites (row
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -212,6 +213,21 @@ class Store:
     def used(self, mask: int) -> int:
         """How many rows a scan for `mask` can find, at most."""
         return int(np.count_nonzero(self._bits[: self.count] & np.uint8(mask)))
+
+    def picked(self, size: int) -> list[tuple[int, int]]:
+        """Up to `size` rows picked by chance of what Chroma has, each with its collection's code.
+
+        A row that belongs to both is in the list for one of them.
+        """
+        query = (
+            "SELECT row, collection FROM pieces JOIN items USING (item) "
+            "WHERE row >= ? AND stored ORDER BY row LIMIT 1"
+        )
+        if self.count <= size:
+            starts = list(range(self.count))
+        else:
+            starts = [secrets.randbelow(self.count) for _ in range(size)]
+        return sorted({row for start in starts for row in self.register.ask(query, (start,))})
 
     # -- compaction -----------------------------------------------------------------------------
 

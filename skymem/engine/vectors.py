@@ -14,6 +14,10 @@ class IndexDamageError(Exception):
     """The index can't be trusted: what it says, or that it says nothing. It is made anew."""
 
 
+class IndexAwayError(Exception):
+    """The index can't be reached now, which says nothing about what it holds (row R6)."""
+
+
 class Piece(NamedTuple):
     """One piece of a memory, as the index keeps it."""
 
@@ -24,8 +28,8 @@ class Piece(NamedTuple):
 class VectorIndex(Protocol):
     """One generation of an agent's index; its collections are called as in `items.COLLECTIONS`.
 
-    Every method raises `IndexDamageError` where the index is broken, and `DiskError` where the disk
-    is full.
+    Every method raises `IndexDamageError` where the index is broken, `DiskError` where the disk is
+    full, and `IndexAwayError` where the index is on a server that does not answer as it should.
     """
 
     def upsert(self, collection: str, pieces: Sequence[Piece], vectors: Vectors) -> None:
@@ -34,8 +38,11 @@ class VectorIndex(Protocol):
     def delete(self, collection: str, names: Sequence[str]) -> None:
         """Take pieces out; unknown names are passed over."""
 
-    def nearest(self, collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
-        """Names and cosines of the pieces nearest to `vector`, roughly, best first."""
+    def nearest(self, collection: str, vectors: Vectors, limit: int) -> list[str]:
+        """Names of the `limit` pieces nearest to each of `vectors`, roughly; somebody waits."""
+
+    def closest(self, collection: str, vectors: Vectors) -> list[float]:
+        """The cosine of each of `vectors` to the piece nearest to it, -1.0 where there is none."""
 
     def count(self, collection: str) -> int:
         """How many pieces it says it holds."""

@@ -223,8 +223,8 @@ def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Index
 
 
 def _has_more(index: Mapping[str, Any]) -> bool:
-    """Whether Chroma has yet to get vectors."""
-    return bool(index.get("owed") or index.get("building"))
+    """Whether Chroma has yet to get vectors, or can't be asked what it has."""
+    return bool(index.get("owed") or index.get("building") or index.get("away"))
 
 
 def _compared(

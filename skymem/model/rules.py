@@ -27,6 +27,29 @@ class AgentRules:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteRules:
+    """A Chroma server that holds the vector index in this machine's place (row R14)."""
+
+    url: str
+    """Where it answers, without `/api/v2`; https, or http on a loopback address."""
+
+    token_env: str | None = None
+    """Name of the environment variable that holds its token."""
+
+    token_file: str | None = None
+    """Absolute path of a file that holds its token, and that nobody else can read."""
+
+    ca_file: str | None = None
+    """Absolute path of the authority its certificate is trusted by, alone; None: the machine's."""
+
+    timeout_seconds: float = 1.0
+    """How long a question waits for it; then it is answered from the cache."""
+
+    tenant: str = "default_tenant"
+    database: str = "default_database"
+
+
+@dataclass(frozen=True, slots=True)
 class EngineRules:
     """How memories are embedded and indexed (design §5, rows R7, R8, R14)."""
 
@@ -51,6 +74,9 @@ class EngineRules:
 
     recent: bool = True
     """Whether short-term and archives are indexed as well as long-term."""
+
+    remote: RemoteRules | None = None
+    """Where the vector index is, if not on this machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ def test_each_rule_comes_with_its_line_or_as_default(tmp_path: Path) -> None:
             "idle": {"value": "90s", "source": "retention_rules.yaml:7"},
             "download": {"value": False, "source": "default"},
             "recent": {"value": True, "source": "default"},
+            "remote": {"value": "none", "source": "default"},
         },
         "agents": {
             "hobbs": {

@@ -9,17 +9,28 @@ import pytest
 from skymem.config import keys
 from skymem.config.engine_section import engine_values
 from skymem.config.fields import known_pairs
-from skymem.config.key import AGENT, ENTRY, KIND, RULES_FILE, SCHEDULE_FILE, SUMMARIZER, TOP, Key
+from skymem.config.key import (
+    AGENT,
+    ENTRY,
+    KIND,
+    REMOTE,
+    RULES_FILE,
+    SCHEDULE_FILE,
+    SUMMARIZER,
+    TOP,
+    Key,
+)
 from skymem.config.keys import KEYS, explain, reference_markdown
 from skymem.config.life_sections import section_values
 from skymem.config.problems import Complaints
+from skymem.config.remote_section import remote_values
 from skymem.config.rules_file import read_rules
 from skymem.config.schedule_file import read_schedule
 from skymem.config.units import parse_duration, parse_percentage, parse_size
 from skymem.config.yaml_nodes import Table
 from skymem.config.yaml_text import parse_yaml
 from skymem.errors import UsageError
-from skymem.model.rules import RetentionRules
+from skymem.model.rules import RemoteRules, RetentionRules
 from skymem.model.schedule import Every, Schedule, ScheduleEntry
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +59,9 @@ def test_the_example_of_each_key_is_accepted_by_its_reader(key: Key, tmp_path: P
         given = {"endpoint": 'endpoint: "http://127.0.0.1/v1"', "model": "model: m"}
         given[key.name] = key.example
         path.write_text("compress:\n  summarizer:\n    " + "\n    ".join(given.values()) + "\n")
+    elif key.level == REMOTE:
+        given = {"url": "url: https://127.0.0.1"} | {key.name: key.example}
+        path.write_text("engine:\n  remote:\n    " + "\n    ".join(given.values()) + "\n")
     elif key.level not in (TOP, ENTRY):
         pairs = {"older_than": "importance_below: 0.3", "importance_below": "older_than: 365d"}
         more = pairs.get(key.name, "") if key.level == "prune" else ""
@@ -77,6 +91,8 @@ def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
     assert {name: default[f"engine.{name}"] for name in engine_values(rules.engine)} == {
         name: yaml_word(value) for name, value in engine_values(rules.engine).items()
     }
+    for name, value in remote_values(RemoteRules("")).items():
+        assert default[f"engine.remote.{name}"] == (value or "required")
     for section, values in section_values(rules).items():
         for name, value in values.items():
             assert default[f"{section}.{name}"] == yaml_word(value)

@@ -38,6 +38,7 @@ class Bench:
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     files: Files = field(default_factory=Files)
     between: Callable[[], None] = nothing
+    rules: EngineRules = field(default_factory=EngineRules)
     _index: HomeIndex | None = None
 
     @property
@@ -47,7 +48,7 @@ class Bench:
                 self.paths,
                 self.files,
                 self.embedder,
-                rules=EngineRules(),
+                rules=self.rules,
                 now=time.time,
                 between=self._pause,
             )
@@ -69,6 +70,14 @@ class Bench:
             slices += 1
             assert time.monotonic() < deadline
         return slices
+
+    def tend_until(self, true: Callable[[], Any], what: str) -> None:
+        """Let it do what it has to do until something is so, whatever it waits for meanwhile."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while not true():
+            if not self.index.tend():
+                time.sleep(0.01)
+            assert time.monotonic() < deadline, f"not in {SETTLE_SECONDS} s: {what}"
 
     def put(self, numbers: range, collection: str = "memory", agent: str = "sky") -> dict[str, Any]:
         return self.index.put(agent, collection, items(numbers))

@@ -46,9 +46,9 @@ def test_through_chroma_the_answer_is_the_exact_one(
     keeper = bench.index._open["sky"].keeper
     nearest = keeper.nearest
 
-    def noted(collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+    def noted(collection: str, vectors: Vectors, limit: int) -> list[str]:
         asked.append(collection)
-        return nearest(collection, vector, limit)
+        return nearest(collection, vectors, limit)
 
     monkeypatch.setattr(keeper, "nearest", noted)
     through = [bench.ask(question) for question in questions]
