@@ -146,7 +146,7 @@ class Link:
             while piece := response.read(CHUNK_BYTES):
                 body += piece
                 if len(body) > ANSWER_BYTES_MAX:
-                    raise HTTPException("its answer is too large")
+                    raise ValueError("its answer is too large")
                 if connection.sock is not None:
                     connection.sock.settimeout(call.seconds_left)
         except BaseException:

@@ -5,10 +5,9 @@ says counts for as little as what a Chroma on this disk says: it proposes, and t
 """
 
 import base64
-import json
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -31,14 +30,9 @@ BODY_BYTES: Final = 768 * 1024
 NAME_BYTES: Final = 256
 QUOTED_MAX: Final = 200
 
-_GOOD: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
-_BROKEN: Final = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.NOT_FOUND,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
-)
-"""What a collection is at fault for, where a Chroma says it of one that should be there."""
+T = TypeVar("T")
 
+_GOOD: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
 _REFUSALS: Final[Mapping[int, str]] = {
     HTTPStatus.UNAUTHORIZED: "refuses the token, or wants one (token_file, token_env)",
     HTTPStatus.FORBIDDEN: "refuses the token, or wants one (token_file, token_env)",
@@ -85,7 +79,7 @@ class Server:
             IndexAwayError: the server does not say.
         """
         answer = self._call("GET", f"{self._path}/{name}", None)
-        if answer.status == HTTPStatus.NOT_FOUND and _message(answer):
+        if _is_missing(answer):
             raise IndexDamageError(f"the server has no collection {name}")
         return self._read_object(answer)
 
@@ -96,7 +90,7 @@ class Server:
             IndexAwayError: the server does not do it.
         """
         answer = self._call("DELETE", f"{self._path}/{name}", None)
-        if answer.status != HTTPStatus.NOT_FOUND or not _message(answer):
+        if not _is_missing(answer):
             self._read(answer)
 
     def limits(self) -> dict[str, Any]:
@@ -116,13 +110,13 @@ class Server:
             quick: somebody waits, so that it gets its share of `timeout` and no more.
 
         Raises:
-            IndexDamageError: the collection is not what it should be.
+            IndexDamageError: the collection is not there.
             IndexAwayError: the server does not answer as it should.
         """
         method = "GET" if body is None else "POST"
         answer = self._call(method, f"{self._path}/{identity}/{what}", body, quick=quick)
-        if answer.status in _BROKEN and (message := _message(answer)):
-            raise IndexDamageError(f"the server says: {message}")
+        if _is_missing(answer):
+            raise IndexDamageError("the server has its collection no more")
         return self._read(answer)
 
     def close(self) -> None:
@@ -148,7 +142,7 @@ class Server:
             try:
                 return orjson.loads(answer.body)
             except ValueError:
-                raise self._not_chroma() from None
+                raise self.not_chroma() from None
         why = _REFUSALS.get(answer.status, f"answers with {answer.status}")
         message = _message(answer)
         raise self._opened().away(f"{why}: {message}" if message else why)
@@ -156,10 +150,11 @@ class Server:
     def _read_object(self, answer: Answer) -> dict[str, Any]:
         found = self._read(answer)
         if not isinstance(found, dict):
-            raise self._not_chroma()
+            raise self.not_chroma()
         return found
 
-    def _not_chroma(self) -> IndexAwayError:
+    def not_chroma(self) -> IndexAwayError:
+        """Make the error that says so of this server."""
         return self._opened().away("answers, but not as Chroma does")
 
 
@@ -188,7 +183,6 @@ class RemoteIndex:
         """Put pieces in, in the place of those of the same name; their digests stay at home."""
         vectors = apart(pieces, vectors)
         sealed = [self._seal.close(piece.name) for piece in pieces]
-        identity = self._identity(collection)
         if not self._limits:
             self._limits = self._server.limits()
         packed = self._limits.get("supports_base64_encoding") is True
@@ -199,50 +193,76 @@ class RemoteIndex:
                 "ids": sealed[start : start + batch],
                 "embeddings": [_packed(one) for one in part] if packed else part,
             }
-            self._server.ask(identity, "upsert", body)
+            self._ask(collection, "upsert", body, lambda _: None)
 
     def _batch(self, vector_bytes: int) -> int:
-        most = int(self._limits.get("max_batch_size") or BATCH_MAX)
+        told = self._limits.get("max_batch_size")
+        most = told if isinstance(told, int) else BATCH_MAX
         return max(1, min(most, BATCH_MAX, BODY_BYTES // (vector_bytes + NAME_BYTES)))
 
     def delete(self, collection: str, names: Sequence[str]) -> None:
         """Take pieces out; unknown names are passed over."""
-        identity = self._identity(collection)
         for start in range(0, len(names), BATCH_MAX):
             part = [self._seal.close(name) for name in names[start : start + BATCH_MAX]]
-            self._server.ask(identity, "delete", {"ids": part})
+            self._ask(collection, "delete", {"ids": part}, lambda _: None)
 
     def nearest(self, collection: str, vectors: Vectors, limit: int) -> list[str]:
         """Names of the pieces nearest to each of `vectors`; those of others are passed over."""
         body = {"query_embeddings": np.atleast_2d(vectors), "n_results": limit, "include": []}
-        found = self._server.ask(self._identity(collection), "query", body, quick=True)
-        opened = (self._seal.open(str(name)) for names in found["ids"] for name in names)
-        return [name for name in opened if name is not None]
+
+        def read(found: Any) -> list[str]:
+            opened = (self._seal.open(name) for names in found["ids"] for name in names)
+            return [name for name in opened if name is not None]
+
+        return self._ask(collection, "query", body, read, quick=True)
 
     def closest(self, collection: str, vectors: Vectors) -> list[float]:
         """The cosine of each of `vectors` to the piece nearest to it, -1.0 where there is none."""
-        body = {
-            "query_embeddings": np.atleast_2d(vectors),
-            "n_results": 1,
-            "include": ["distances"],
-        }
-        found = self._server.ask(self._identity(collection), "query", body)
-        return [1.0 - float(far[0]) if far else -1.0 for far in found["distances"] or []]
+        asked = np.atleast_2d(vectors)
+        body = {"query_embeddings": asked, "n_results": 1, "include": ["distances"]}
+
+        def read(found: Any) -> list[float]:
+            each = zip(asked, found["distances"], strict=True)
+            return [1.0 - float(far[0]) if far else -1.0 for _, far in each]
+
+        return self._ask(collection, "query", body, read)
 
     def count(self, collection: str) -> int:
         """How many pieces it says it holds."""
-        return int(self._server.ask(self._identity(collection), "count", None))
+        return self._ask(collection, "count", None, int)
 
     def names(self, collection: str, offset: int, limit: int) -> list[str]:
         """Names of the pieces it holds, a page of them; what we did not seal stays as it is."""
         body = {"limit": min(limit, BATCH_MAX), "offset": offset, "include": []}
-        found = self._server.ask(self._identity(collection), "get", body)
-        return [self._seal.open(str(name)) or str(name) for name in found["ids"]]
+
+        def read(found: Any) -> list[str]:
+            return [self._seal.open(name) or name for name in found["ids"]]
+
+        return self._ask(collection, "get", body, read)
 
     def close(self) -> None:
         """Let the connections go."""
         self._known = {}
         self._server.close()
+
+    def _ask(
+        self,
+        collection: str,
+        what: str,
+        body: Any,
+        read: Callable[[Any], T],
+        *,
+        quick: bool = False,
+    ) -> T:
+        """Ask a collection, and take out of the answer what `read` takes out of it."""
+        try:
+            return read(self._server.ask(self._identity(collection), what, body, quick=quick))
+        except (AttributeError, LookupError, TypeError, ValueError):
+            self._known.clear()
+            raise self._server.not_chroma() from None
+        except IndexAwayError:
+            self._known.clear()  # looked at anew once it is back: it may be another one then
+            raise
 
     def _identity(self, collection: str) -> str:
         """The collection's own id, once it is clear that it is ours and as it should be."""
@@ -253,7 +273,7 @@ class RemoteIndex:
             else:
                 found = self._server.find(name)
             _check(found, self._metadata)
-            self._known[collection] = str(found["id"])
+            self._known[collection] = quote(found["id"], safe="")
         return self._known[collection]
 
 
@@ -275,13 +295,21 @@ def _packed(vector: Vectors) -> str:
     return base64.b64encode(vector.astype("<f4").tobytes()).decode()
 
 
+def _is_missing(answer: Answer) -> bool:
+    """Whether a Chroma says that something is not there: others say 404 as well."""
+    return answer.status == HTTPStatus.NOT_FOUND and _said(answer).get("error") == "NotFoundError"
+
+
 def _message(answer: Answer) -> str:
-    """What a Chroma says is wrong; "" where it isn't one that answers, such as a proxy."""
-    try:
-        said = json.loads(answer.body)
-    except ValueError:
-        return ""
-    if not isinstance(said, dict) or "error" not in said:
-        return ""
-    message = str(said.get("message") or said["error"])[:QUOTED_MAX]
+    """What a Chroma says is wrong, in what a terminal prints; "" where it is none that answers."""
+    said = _said(answer)
+    message = str(said.get("message") or said.get("error") or "")[:QUOTED_MAX]
     return "".join(each for each in message if each.isprintable())
+
+
+def _said(answer: Answer) -> dict[str, Any]:
+    try:
+        said = orjson.loads(answer.body)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}

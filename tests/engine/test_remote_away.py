@@ -298,6 +298,46 @@ def test_an_answer_that_is_not_chromas_is_no_damage(
     assert sizes(server) == [0, 10]
 
 
+@pytest.mark.parametrize(
+    ("what", "status", "body"),
+    [
+        ("query", 400, b'{"error":"InvalidArgumentError","message":"n_results: at most 300"}'),
+        ("query", 404, b'{"error":"no such route"}'),
+        ("query", 200, b"{}"),
+        ("query", 200, b'{"ids":[[1, null]],"distances":[]}'),
+        ("query", 200, b'{"ids":null,"distances":[[[]]]}'),
+        ("count", 200, b'{"count":60}'),
+        ("count", 503, b""),
+    ],
+)
+def test_a_refusal_costs_neither_the_answer_nor_what_the_server_has(
+    bench: Bench, server: ChromaServer, what: str, status: int, body: bytes
+) -> None:
+    with Proxy(server) as proxy:
+        passing_on = proxy.answer
+        use(bench, proxy.url)
+        bench.put(range(60))
+        bench.settle()
+        names = set(server.collections())
+
+        def answer(method: str, path: str, *rest: object) -> tuple[int, bytes]:
+            refused = path.endswith(f"/{what}")
+            return (status, body) if refused else passing_on(method, path, *rest)  # type: ignore[arg-type]
+
+        proxy.answer = answer  # type: ignore[assignment,method-assign]
+        bench.index._open["sky"].keeper._queries = 1000
+        asked = len(proxy.paths)
+        bench.tend_until(lambda: bench.seen()["away"], "it is noticed")
+        (told,) = degraded(bench, 3)
+        proxy.answer = passing_on  # type: ignore[method-assign]
+        bench.tend_until(lambda: whole(bench), "it is verified again")
+        again = proxy.paths[asked:]
+
+    assert told.startswith(f"the Chroma server {proxy.url} answers")
+    assert set(server.collections()) == names
+    assert not [path for path in again if path.endswith("/upsert")]
+
+
 def test_a_server_that_never_ends_its_answer_is_given_up(
     bench: Bench, server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
