@@ -22,7 +22,7 @@ SUBSTANCE_WORDS: Final = 50
 QUESTION: Final = 0.05
 """What a text that is a question loses: it answers none."""
 
-TIME_NAMED: Final = 0.1
+TIME_NAMED: Final = 0.06
 """For a text that says when, where the query asks when."""
 
 PERIOD: Final = 0.15

@@ -28,10 +28,12 @@ _ASKS: Final = re.compile(
     r"\b(when|how long|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
 _NAMES: Final = re.compile(
-    r"\b(yesterday|today|tonight|tomorrow|recently|last|next|ago|since"
+    r"\b(?:yesterday|today|tonight|tomorrow|recently|last|next|ago|since"
     r"|this (?:week|weekend|month|year|morning|summer|fall|autumn|winter|spring)"
-    rf"|weeks?|weekends?|months?|years?|{'|'.join(MONTHS)}|{'|'.join(WEEKDAYS)}"
-    r"|\d{4}|\d{1,2}(?:st|nd|rd|th))\b",
+    r"|noon|midnight|mornings?|afternoons?|evenings?|nights?|weeks?|weekends?|months?|years?"
+    rf"|{'|'.join(MONTHS)}|(?:{'|'.join(WEEKDAYS)})s?"
+    r"|(?:[01]?\d|2[0-3])(?::[0-5]\d)?\s?[ap]\.?m|(?:[01]?\d|2[0-3]):[0-5]\d"
+    r"|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th))\b",
     re.IGNORECASE,
 )
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")

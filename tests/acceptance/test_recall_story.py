@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import skymem
 from skymem.stores.home import HomePaths
 from tests.acceptance.homes import START, Outside, Told, line, told_by, whole
 
@@ -38,7 +39,7 @@ from skymem import recall_similar
 memory = skymem.open_memory(agent="sky")
 found = memory.recall(sys.argv[1], limit=3)
 texts = recall_similar(sys.argv[1], top_k=3)
-heavy = [name for name in ("chromadb", "onnxruntime", "torch", "numpy") if name in sys.modules]
+heavy = [name for name in ("chromadb", "onnxruntime", "torch") if name in sys.modules]
 print(json.dumps([[one.content for one in found], texts, found.degraded, heavy]))
 """
 
@@ -156,6 +157,57 @@ def test_python_finds_the_same_and_loads_nothing_heavy(
     assert texts == semantic.firsts(3)
     assert found[0] == texts[0] == REPORT
     assert (degraded, heavy) == ([], [])
+
+
+# -- the best order -------------------------------------------------------------------------------
+
+TALK = (
+    ("market", "Anna: What did you buy at the market on Saturday?"),
+    ("market", "Ben: Three kilos of chanterelles, and dill."),
+    ("market", "Anna: They will be good with potatoes."),
+    ("garage", "Anna: The garage has called."),
+    ("garage", "Ben: They have put in new brakes."),
+)
+ASKS_FOR_THE_REPLY = "what did Ben buy at the market?"
+
+
+def test_a_reply_is_found_by_the_question_before_it(home: Outside) -> None:
+    home.echo(
+        *(
+            line(text, 0.9, ts=START + place, session=session)
+            for place, (session, text) in enumerate(TALK)
+        )
+    )
+    home.done("promote")
+    told = {
+        mode: home("recall", ASKS_FOR_THE_REPLY, "--mode", mode, "--json").json
+        for mode in ("semantic", "auto")
+    }
+    reply = TALK[1][1]
+    places = {
+        mode: [one["content"] for one in answer["results"]].index(reply)
+        for mode, answer in told.items()
+    }
+    parts = told["auto"]["results"][places["auto"]]["parts"]
+
+    assert told["auto"]["mode"] == "fusion"
+    assert places["auto"] <= 1
+    assert places["auto"] < places["semantic"] or places["semantic"] == 1
+    assert parts["around"] > parts["words"] > 0
+
+
+def test_what_was_just_appended_is_found_before_any_job(told: Outside) -> None:
+    memory = skymem.open_memory("sky", home=str(told.paths.root))
+    memory.recall(QUESTION)
+    took = []
+    for number in range(5):
+        told.echo(line(f"the new door code is {4711 + number}", 0.3))
+        start = time.monotonic()
+        found = memory.recall(f"door code {4711 + number}")
+        took.append(time.monotonic() - start)
+        assert found[0].content == f"the new door code is {4711 + number}"
+        assert (found[0].tier, found.mode) == ("short", "fusion")
+    assert min(took) < 1.0
 
 
 # -- when the engine goes -------------------------------------------------------------------------
