@@ -1,5 +1,6 @@
 """A context made with the real model, from outside: by meaning, and as it was (row N11)."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from skymem.stores.home import HomePaths
-from tests.acceptance.homes import START, Outside, line
+from tests.acceptance.homes import START, Outside, line, wait_until
 
 DAY = 86_400
 MESSAGE = "when should the summary be delivered?"
@@ -54,15 +55,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     made.close()
 
 
+def by_meaning(home: Outside, *words: str) -> Any:
+    """What a command tells once the engine has answered in time: a busy machine may be late."""
+    told: list[Any] = []
+
+    def answered() -> bool:
+        told.append(home.done(*words))
+        return not told[-1]["degraded"]
+
+    wait_until(answered, f"{words[0]} by meaning")
+    return told[-1]
+
+
 def contents(document: Any, layer: str) -> list[str]:
     (found,) = (one for one in document["layers"] if one["name"] == layer)
     return [one["content"] for one in found["entries"]]
 
 
 def test_a_context_is_made_by_meaning_for_one_user(home: Outside) -> None:
-    found = home.done("context", MESSAGE, "--user", "ann")
+    found = by_meaning(home, "context", MESSAGE, "--user", "ann")
 
-    assert (found["mode"], found["degraded"]) == ("fusion", [])
+    assert found["mode"] == "fusion"
     assert contents(found, "memories") == [REPORT]
     rules = contents(found, "rules")
     assert (rules[0], len(rules)) == (FITTING, 10)
@@ -75,11 +88,12 @@ def test_a_context_is_made_by_meaning_for_one_user(home: Outside) -> None:
 def test_a_correction_counts_from_when_it_was_made(home: Outside) -> None:
     home.done("correct", "seven", REPORT_AT_8)
     home.done("index")
-    by_meaning = ["recall", MESSAGE, "--mode", "hybrid", "--limit", "1"]
-    for verb in (["context", MESSAGE, "--user", "ann"], by_meaning):
-        now, then = home(*verb), home(*verb, "--at", str(START + DAY))
-        assert (REPORT_AT_8 in now.out, REPORT in now.out) == (True, False), now
-        assert (REPORT_AT_8 in then.out, REPORT in then.out) == (False, True), then
+    recall = ["recall", MESSAGE, "--mode", "hybrid", "--limit", "1"]
+    for verb in (["context", MESSAGE, "--user", "ann"], recall):
+        now = json.dumps(by_meaning(home, *verb))
+        then = json.dumps(by_meaning(home, *verb, "--at", str(START + DAY)))
+        assert (REPORT_AT_8 in now, REPORT in now) == (True, False), now
+        assert (REPORT_AT_8 in then, REPORT in then) == (False, True), then
 
 
 def test_an_agents_hooks_work_in_a_process_of_its_own(
@@ -105,8 +119,9 @@ def test_with_the_engine_killed_it_is_started_again_and_off_words_answer(
     home: Outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.end_engine()
-    assert contents(home.done("context", MESSAGE, "--user", "ann"), "memories") == [REPORT]
-    home.end_engine()
+    found = by_meaning(home, "context", MESSAGE, "--user", "ann")
+    assert contents(found, "memories") == [REPORT]
+    assert home.end_engine()
     monkeypatch.setenv("SKYMEM_ENGINE", "off")
     found = home.done("context", "weekly report", "--user", "ann")
     assert (found["mode"], contents(found, "memories")) == ("deterministic", [REPORT])

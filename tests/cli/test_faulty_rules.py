@@ -48,6 +48,7 @@ def test_what_an_agent_wants_to_remember_is_kept(shell: Shell, text: str, fault:
 READS = [
     ["recall", "reports"],
     ["recent"],
+    ["context", "reports"],
     ["archive", "search", "reports"],
     ["agents", "list"],
     ["note", "list"],
