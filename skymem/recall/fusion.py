@@ -5,7 +5,7 @@ stands around a memory from its conversation. `policy/fusion.py` has the weights
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -24,9 +24,6 @@ from skymem.stores.word_segments import NAMES_A_TIME, NO_TIME, QUESTION, signs_o
 
 BESIDE: Final = len(fusion.AROUND)
 """Neighbours on either side that have a say."""
-
-PAUSE_US: Final = 30 * 60 * 1_000_000
-"""Memories that name no conversation are of one while no more than this lies between them."""
 
 SPREAD_MAX: Final = 60
 """Of the best candidates, those whose neighbours may answer too."""
@@ -170,24 +167,27 @@ class Field:
     # -- what stands around ---------------------------------------------------------------------
 
     @cached_property
-    def _loose_by_session(self) -> dict[str | int | None, list[tuple[int, int]]]:
-        found: dict[str | int | None, list[tuple[int, int]]] = {}
+    def _loose_by_session(self) -> dict[str | int, list[tuple[int, int]]]:
+        found: dict[str | int, list[tuple[int, int]]] = {}
         for place in range(len(self._loose)):
             node = self._of_loose(place)
-            if node.time_us is not None:
+            if node.time_us is not None and node.session is not None:
                 found.setdefault(node.session, []).append((node.time_us, place))
         for places in found.values():
             places.sort()
         return found
 
     def beside(self, node: Node) -> tuple[list[Node], list[Node]]:
-        """Its neighbours before and after it in its conversation, the nearest first."""
+        """Its neighbours before and after it in its `session`, the nearest first.
+
+        One that names no session has none: notes of one hour need not have to do with each other.
+        """
         if node.number not in self._beside:
             self._beside[node.number] = self._look_beside(node)
         return self._beside[node.number]
 
     def _look_beside(self, node: Node) -> tuple[list[Node], list[Node]]:
-        if node.time_us is None:
+        if node.time_us is None or node.session is None:
             return [], []
         before, after = self._loose_beside(node)
         if not isinstance(node.session, str):
@@ -198,12 +198,10 @@ class Field:
             after = sorted((*sides[1], *after), key=_when)[:BESIDE]
         if self._at_us is not None:
             after = [one for one in after if (one.time_us or 0) <= self._at_us]
-        if node.session is not None:
-            return before, after
-        return [*_without_pause(node, before)], [*_without_pause(node, after)]
+        return before, after
 
     def _loose_beside(self, node: Node) -> tuple[list[Node], list[Node]]:
-        places = self._loose_by_session.get(node.session, [])
+        places = self._loose_by_session.get(node.session or 0, [])
         own = (node.time_us or 0, -1 - node.number if node.number < 0 else -1)
         at, after = bisect_left(places, own), bisect_right(places, own)
         first, last = places[max(0, at - BESIDE) : at], places[after : after + BESIDE]
@@ -300,12 +298,3 @@ def spread(
 def _when(node: Node) -> tuple[int, int]:
     number = node.number if node.number >= 0 else 2**32 - node.number
     return node.time_us or 0, number
-
-
-def _without_pause(node: Node, side: Sequence[Node]) -> Iterator[Node]:
-    last = node.time_us or 0
-    for one in side:
-        if abs((one.time_us or 0) - last) > PAUSE_US:
-            return
-        last = one.time_us or 0
-        yield one

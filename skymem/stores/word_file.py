@@ -23,7 +23,8 @@ CREATE TABLE files (name TEXT PRIMARY KEY, inode INTEGER, read_to INTEGER, mtime
     tail BLOB);
 CREATE TABLE docs (doc INTEGER PRIMARY KEY, id TEXT UNIQUE, digest BLOB, tier TEXT,
     session INTEGER, time_us INTEGER);
-CREATE INDEX docs_by_session ON docs (session, time_us, doc) WHERE time_us IS NOT NULL;
+CREATE INDEX docs_by_session ON docs (session, time_us, doc)
+    WHERE session IS NOT NULL AND time_us IS NOT NULL;
 CREATE TABLE sessions (session INTEGER PRIMARY KEY, name TEXT UNIQUE);
 CREATE TABLE segments (first INTEGER PRIMARY KEY, docs INTEGER, times BLOB, worths BLOB,
     sizes BLOB, flags BLOB);

@@ -312,13 +312,13 @@ class WordIndex:
         return next((session for (session,) in self._run(query, (name,))), None)
 
     def beside(
-        self, session: int | None, time_us: int, doc: int, count: int
+        self, session: int, time_us: int, doc: int, count: int
     ) -> tuple[list[Doc], list[Doc]]:
         """The `count` memories before and after a place in a conversation, the nearest first."""
         sides = []
         for sign, order in (("<", "DESC"), (">", "ASC")):
             query = (
-                "SELECT doc, id, session, time_us FROM docs WHERE session IS ? "  # noqa: S608
+                "SELECT doc, id, session, time_us FROM docs WHERE session = ? "  # noqa: S608
                 f"AND time_us IS NOT NULL AND (time_us, doc) {sign} (?, ?) "
                 f"ORDER BY time_us {order}, doc {order} LIMIT ?"
             )
