@@ -273,7 +273,9 @@ def _engine(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
     engine = home.engine()
     engine.alike([MODEL_TRIED_ON], 1.0)  # one that was just started has no model to tell of yet
     overview = engine.overview()
-    yield _say("ok", "engine", f"{overview['model']}, {overview['dimension']} dimensions")
+    remote = home.rules.engine.remote
+    where = f", vectors on {remote.url}" if remote is not None else ""
+    yield _say("ok", "engine", f"{overview['model']}, {overview['dimension']} dimensions{where}")
     for agent in whom:
         stats = engine.stats(agent, SAMPLE)
         asked, found = stats["sample"]["asked"], stats["sample"]["found"]

@@ -17,7 +17,9 @@ HNSW only guesses: of 300 questions that share two words with one of 30,000 text
 the best answer to 178.
 """
 
-PAGE: Final = 1000
+PAGE: Final = 10_000
+"""Names asked for at once; who answers may give fewer."""
+
 TOLD_MAX: Final = 20
 """Ids named in a report of what is missing; their number is always given."""
 

@@ -5,6 +5,7 @@ whatever embedding function a collection on the server names (chroma#6717, hazar
 server could hold the engine up, or run code in it.
 """
 
+import contextlib
 import os
 import socket
 import ssl
@@ -59,10 +60,8 @@ class _Call:
         """Wake the thread that waits for an answer."""
         found = self.connection.sock if self.connection is not None else None
         if found is not None:
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 found.shutdown(socket.SHUT_RDWR)
-            except (OSError, ValueError):
-                return
 
 
 class Link:
@@ -75,6 +74,7 @@ class Link:
         self._pool = ThreadPoolExecutor(THREADS, "chroma server")
         self._idle: list[HTTPConnection] = []
         self._context: ssl.SSLContext | None = None
+        self._closed = False
 
     def call(
         self,
@@ -111,9 +111,14 @@ class Link:
 
     def close(self) -> None:
         """Let the connections go; nobody waits for what is under way."""
+        self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
-        while self._idle:
-            self._idle.pop().close()
+        self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     # -- in threads of its own ------------------------------------------------------------------
 
@@ -154,6 +159,8 @@ class Link:
             raise
         if connection.sock is not None:
             self._idle.append(connection)
+        if self._closed:  # while this call was under way
+            self._drop_idle()
         return Answer(response.status, bytes(body))
 
     def _connection(self) -> HTTPConnection:

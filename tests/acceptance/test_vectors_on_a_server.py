@@ -60,13 +60,15 @@ def test_vectors_are_on_the_server_and_nothing_of_the_token_or_the_texts_where_i
 ) -> None:
     recalled = home.done("recall", QUESTION)
     stats = home.done("index", "--stats")
-    told = home("doctor").out + home("config", "show").out
+    doctor = home("doctor").out
+    told = doctor + home("config", "show").out
     files = [path for path in home.paths.root.rglob("*") if path.is_file()]
 
     assert recalled["results"][0]["content"] == FACTS[1]
     assert recalled["degraded"] == []
     assert whole(stats) == []
     assert held_by(server) == [0, 3]
+    assert f"vectors on {proxy.url}" in " ".join(doctor.split())
     assert "TOKEN_OF_OURS" in told
     assert TOKEN not in told
     assert TOKEN.encode() not in b"".join(path.read_bytes() for path in files)

@@ -2,52 +2,18 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import skymem.engine.agent as agent_module
-from skymem.engine import keeper as keeper_module
 from skymem.engine.left_behind import left_on_servers
-from skymem.model.rules import EngineRules, RemoteRules
 from skymem.stores.home import HomePaths
-from tests.engine.chroma_server import COLLECTIONS, ChromaServer, Proxy, chroma_server
+from tests.engine.chroma_server import COLLECTIONS, ChromaServer, Proxy
 from tests.engine.conftest import Bench, text_of
+from tests.engine.remote_bench import impatient, server, sizes, use, whole
 
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ChromaServer]:
-    with chroma_server(tmp_path / "server") as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the server for every query, however few vectors there are, and soon after a failure."""
-    monkeypatch.setattr(agent_module, "SCAN_ROWS_MAX", 0)
-    monkeypatch.setattr(keeper_module, "AWAY_SECONDS", 0.02)
-    monkeypatch.setattr(keeper_module, "AWAY_SECONDS_MAX", 0.1)
-
-
-def use(bench: Bench, url: str | None) -> None:
-    """Have the bench's index there from its next opening on."""
-    bench.close()
-    remote = None if url is None else RemoteRules(url, timeout_seconds=20)
-    bench.rules = EngineRules(remote=remote)
-
-
-def whole(bench: Bench, agent: str = "sky") -> bool:
-    """Whether its index has everything and was verified since it was opened."""
-    found = bench.index._open.get(agent)
-    return found is not None and found.keeper.usable and not found.store.register.owed_count()
-
-
-def sizes(server: ChromaServer, agent: str = "sky") -> list[int]:
-    """What the collections of an agent count, over all homes."""
-    found = server.collections()
-    return sorted(count for name, count in found.items() if f"-{agent}-" in name)
+__all__ = ["impatient", "server"]
 
 
 def test_what_is_put_is_on_the_server_and_found_through_it(
