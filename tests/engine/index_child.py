@@ -1,10 +1,14 @@
-"""A process with an index of its own, for what may kill a process: `python -m … HOME VERB N`."""
+"""A process with an index of its own, for what may kill a process: `python -m … HOME VERB N`.
+
+With a URL after that its vectors are on the Chroma server there.
+"""
 
 import json
 import sys
 from pathlib import Path
 
 from skymem.engine import probe
+from skymem.model.rules import EngineRules, RemoteRules
 from skymem.stores.home import HomePaths
 from tests.engine.conftest import Bench, items
 
@@ -42,6 +46,16 @@ def settle(bench: Bench, count: int) -> None:
     sys.stdout.write(json.dumps(told))
 
 
+def renew(bench: Bench, first: int) -> None:
+    """Put some memories and make the index anew, again and again, and say each time that it is."""
+    for start in range(first, first + 100_000, 20):
+        put = bench.index.put("sky", "memory", items(range(start, start + 20)))
+        sys.stdout.write(json.dumps(put["done"]) + "\n")
+        sys.stdout.flush()
+        bench.index.rebuild("sky")
+        bench.settle()
+
+
 def raw(generation: Path) -> None:
     """Ask Chroma alone, as a program without our care would; it may not survive it."""
     asked, missed = probe.sample(generation, "sky")
@@ -53,4 +67,7 @@ if __name__ == "__main__":
     if verb == "raw":
         raw(place)
     else:
-        {"fill": fill, "settle": settle}[verb](Bench(HomePaths(place)), number)
+        made = Bench(HomePaths(place))
+        if len(sys.argv) > 4:
+            made.rules = EngineRules(remote=RemoteRules(sys.argv[4]))
+        {"fill": fill, "renew": renew, "settle": settle}[verb](made, number)
