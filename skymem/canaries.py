@@ -5,31 +5,22 @@ found after it says that the job did harm, whatever its plan said: it is undone.
 """
 
 import contextlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skymem.errors import SkymemError
 from skymem.jobs.canary import Missed
+from skymem.jobs.watched import WORDS_MAX, watched
 from skymem.model.memory import Memory
-from skymem.model.plan import Entry
 from skymem.recall.request import ask
-from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
-from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.naming import Naming
-from skymem.stores.protection import read_protection
-from skymem.stores.recall_log import MOST, most_recalled, note_recalled
-from skymem.stores.shelf import Shelf
+from skymem.stores.recall_log import most_recalled, note_recalled
 from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.recall.request import Request
     from skymem.recall.result import Recall
-
-WORDS_MAX: Final = 30
-"""Of a memory's text, the words it is asked for by."""
 
 AMONG_FIRST: Final = 10
 NOTED: Final = 5
@@ -112,23 +103,7 @@ class HomeCanaries:
         work, shelf = self.home.workplace(), self.home.shelf(agent)
         often = most_recalled(self.home.paths, agent) if self.home.rules.recall_log else ()
         with work.catalog() as catalog, disk_errors(shelf.paths.directory):
-            return work.ask(catalog, shelf, lambda: _memories(shelf, catalog, often))
-
-
-def _memories(shelf: Shelf, catalog: Catalog, often: Iterable[str]) -> dict[str, Memory]:
-    """Read those of `often`, and the first that are pinned, by whoever and in whatever tier."""
-    protection = read_protection(shelf.paths.protected)
-    agent = shelf.paths.name
-    named = {*protection.pinned, *Lifecycle(catalog, agent).pinned(), *often}
-    there = {kept.id: kept.memory for kept in shelf.read(catalog.find(agent, sorted(named)))}
-    naming = Naming(agent, catalog)
-    for entry in shelf.short_entries():
-        if isinstance(entry, Entry):
-            naming.name([entry])
-            if entry.id in named or entry.memory.pinned:
-                there.setdefault(entry.id, entry.memory)
-    pinned = [name for name, memory in there.items() if protection.is_pinned(name, memory)]
-    return {name: there[name] for name in [*sorted(pinned)[:MOST], *often] if name in there}
+            return work.ask(catalog, shelf, lambda: watched(shelf, catalog, often))
 
 
 def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":

@@ -94,6 +94,14 @@ class ClockMovedError(SkymemError):
     hint = "nothing was removed; set the clock right, or if it is right now: --accept-clock"
 
 
+class ModelParityError(SkymemError):
+    """the new model finds too little of what {0} finds: {1}"""
+
+    # Shares of the old model's answers against the threshold (row X10).
+    exit_code = 26
+    hint = "nothing was switched; to switch all the same: --min-parity X"
+
+
 class NotAllowedError(SkymemError):
     """{0}"""
 

@@ -4,6 +4,7 @@ Cheap by design: it counts, and reads whole only what is bounded.
 """
 
 import os
+import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
 from skymem.stores.lines import CHUNK_BYTES, count_lines, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
+from skymem.stores.model_record import model_in_use, read_record
 from skymem.stores.shelf import Shelf, open_or_none
 from skymem.stores.status import read_json
 
@@ -61,6 +63,7 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
             *_resting(pauses),
             *_owing(agents),
             *_filling(engine),
+            *_changing(engine),
             *_worked_around(jobs),
         ],
     }
@@ -113,9 +116,12 @@ def engine_overview(
     running = bool(holder) and bool(told.get("running"))
     live = told if running else {}
     indexes = told.get("agents") or {}
+    in_use = model_in_use(home.rules.engine, home.paths)
     return {
         "running": running,
         "holder": holder or None,
+        "in_use": {"model": in_use.model, "why": in_use.why},
+        "wanted": read_record(home.paths).wanted or None,
         "rag_pending": sum(_owed(one) for one in agents),
         **{name: told.get(name) for name in ("backend", "model", "precision", "dimension")},
         **{name: live.get(name) for name in ("pid", "version", "started", "rss_bytes", "doing")},
@@ -131,6 +137,15 @@ def _filling(engine: Mapping[str, Any]) -> list[str]:
         for agent, index in engine["indexes"].items()
         if index.get("building") and not index.get("problems")
     ]
+
+
+def _changing(engine: Mapping[str, Any]) -> list[str]:
+    """A change of model that was begun and not finished."""
+    wanted = engine["wanted"]
+    if wanted is None:
+        return []
+    go_on = f"skymem index --migrate {shlex.quote(wanted)}"
+    return [f"a change of model to {wanted} was begun (it goes on with: {go_on})"]
 
 
 def _resting(pauses: Mapping[str, float]) -> list[str]:

@@ -38,10 +38,15 @@ def show(context: typer.Context, as_json: Json = False) -> None:
     Example: skymem config show
     """
     from skymem.config.effective import effective_rules, effective_schedule
+    from skymem.config.rules_file import read_rules
     from skymem.stores.home import HomePaths
+    from skymem.stores.model_record import switched_model
 
     paths = HomePaths(_home_path(globals_of(context)))
-    rules, schedule = effective_rules(paths.rules), effective_schedule(paths.schedule)
+    rules: dict[str, Any] = {**effective_rules(paths.rules)}
+    if switched := switched_model(read_rules(paths.rules).engine, paths):
+        rules["engine"]["model"] = {"value": switched.model, "source": switched.why}
+    schedule = effective_schedule(paths.schedule)
     if as_json:
         render.document({"rules": rules, "schedule": schedule})
         return

@@ -1,6 +1,6 @@
 """The verb about the vector index: index."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -8,6 +8,23 @@ from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, globals_of, stop_flag
 from skymem.cli.progress import progress_of
 from skymem.jobs.summary import summary
+
+Migrate = Annotated[
+    str | None,
+    typer.Option(metavar="MODEL", help="Go over to another model: a name, or where it lies."),
+]
+MinParity = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="With --migrate: how much of what the old model finds the new one must find, or "
+        "nothing is switched (0.5).",
+    ),
+]
+Rollback = Annotated[
+    bool, typer.Option("--rollback", help="Go back to the model before the last switch.")
+]
 
 
 def index(
@@ -28,6 +45,9 @@ def index(
             "--export-onnx", help="Write the model's fp32 ONNX file, preferred from then on."
         ),
     ] = False,
+    migrate: Migrate = None,
+    min_parity: MinParity = None,
+    rollback: Rollback = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -37,11 +57,15 @@ def index(
     """
     from skymem.errors import UsageError
 
-    if sum((force, stats, export_onnx)) > 1:
-        raise UsageError("give one of --force, --stats and --export-onnx")
+    if sum((force, stats, export_onnx, rollback, migrate is not None)) > 1:
+        raise UsageError("give one of --force, --stats, --export-onnx, --migrate and --rollback")
+    if min_parity is not None and migrate is None:
+        raise UsageError("--min-parity belongs to --migrate")
     stop_flag.listen()
     spoken = globals_of(context)
-    if export_onnx:
+    if migrate is not None or rollback:
+        _change(spoken, migrate, _Ways(min_parity, batch_size), dry_run=dry_run, as_json=as_json)
+    elif export_onnx:
         _export(spoken, dry_run=dry_run, as_json=as_json)
     elif stats:
         _look(spoken, as_json=as_json)
@@ -108,6 +132,62 @@ def _export(spoken: Globals, *, dry_run: bool, as_json: bool) -> None:
         render.line(f"{word} {found['path']}")
         if not dry_run:
             render.line("it is used from now on: the next index run embeds everything with it")
+
+
+class _Ways(NamedTuple):
+    """How a change of model is made."""
+
+    min_parity: float | None
+    batch: int | None
+
+
+def _change(
+    spoken: Globals, model: str | None, ways: _Ways, *, dry_run: bool, as_json: bool
+) -> None:
+    """Go over to `model`, or back where it is None; what came of it is recorded as the job's."""
+    from skymem.errors import UsageError
+    from skymem.jobs import migrate
+
+    if spoken.agent is not None:
+        raise UsageError("all agents of a home have one model; leave --agent out")
+    home = spoken.open()
+    named = None if model is None else migrate.asked_for(model)
+    with progress_of(home):
+        work, agents = home.workplace(dry_run=dry_run), home.agents()
+        if dry_run:
+            changed = migrate.rehearse(work, agents, named or "")
+        elif named is None:
+            changed = migrate.rollback(work, agents)
+        else:
+            given = {name: value for name, value in ways._asdict().items() if value is not None}
+            changed = migrate.migrate(work, agents, migrate.Wanted(named, **given))
+    if not dry_run:
+        home.record("index", changed.detail)
+    _tell(changed.detail, as_json=as_json)
+    if not as_json:
+        for text in _changed(changed.detail):
+            render.line(text)
+    raise typer.Exit(changed.exit_code)
+
+
+def _changed(detail: dict[str, Any]) -> list[str]:
+    """What a change of model came to, for a person."""
+    told = []
+    if parity := detail.get("parity"):
+        shares = [
+            f"{parity[name]:.0%} {what}"
+            for name, what in (
+                ("overlap", "of the old model's answers are the new one's too"),
+                ("recalled", "of what the old one finds by its own words is found"),
+            )
+            if parity[name] is not None
+        ]
+        told.append(f"{'; '.join(shares) or 'nothing to compare'} ({parity['queries']} queries)")
+    if detail.get("migrated"):
+        told.append(f"in use: {detail['to']}; back to {detail['from']}: skymem index --rollback")
+    elif detail.get("rolled_back"):
+        told.append(f"in use: {detail['to']}; again to {detail['from']}: skymem index --rollback")
+    return told
 
 
 def _tell(detail: dict[str, Any], *, as_json: bool) -> None:

@@ -48,10 +48,13 @@ def _daemon(found: dict[str, Any]) -> str:
 
 
 def _engine(found: dict[str, Any]) -> str:
+    in_use = found["in_use"]
+    why = f"; its model is {in_use['model']}: {in_use['why']}"
+    model = why if in_use["why"] != "as configured" else ""
     if not found["running"]:
-        return "not running (it is started on demand)"
+        return f"not running (it is started on demand){model}"
     parts = [str(found["holder"]), f"{found['model']}, {(found['rss_bytes'] or 0) / 1e6:.0f} MB"]
-    return ", ".join([*parts, *([found["doing"]] if found["doing"] else [])])
+    return ", ".join([*parts, *([found["doing"]] if found["doing"] else [])]) + model
 
 
 def _tiers(agents: list[dict[str, Any]]) -> list[str]:

@@ -13,22 +13,24 @@ from pathlib import Path
 from typing import Final
 
 from skymem.errors import BusyError, HomeNotFoundError, SkymemError, UsageError
+from skymem.model.rules import EngineRules, RetentionRules
 from skymem.stores.files import Files, Modes
-from skymem.stores.home import HomePaths
+from skymem.stores.home import HomePaths, ShadowPaths
 from skymem.stores.lock import held
 
 LOCK_SECONDS: Final = 0.1
 """Those who only look whether the lock is free hold it for a moment."""
 
 
-def main(arguments: list[str]) -> int:
-    """Run the engine of the home named last in `arguments`; the exit code."""
+def main(arguments: list[str], *, shadow: bool = False) -> int:
+    """Run the engine of the home named last in `arguments`, or its shadow; the exit code."""
     os.umask(0o077)
     if not arguments or not os.path.isabs(arguments[-1]):
         print("usage: python -m skymem.engine [--detach] HOME", file=sys.stderr)  # noqa: T201
         return UsageError.exit_code
     ready = detach() if arguments[0] == "--detach" else _nothing
-    return run(HomePaths(Path(arguments[-1])), ready, serve_home)
+    root = Path(arguments[-1])
+    return run(ShadowPaths(root) if shadow else HomePaths(root), ready, serve_home)
 
 
 def run(
@@ -53,42 +55,61 @@ def run(
 
 
 def serve_home(paths: HomePaths, ready: Callable[[], None]) -> int:
-    """Serve the home by its rules, under the lock."""
+    """Serve the home by its rules, under the lock; a shadow with the model wanted next."""
     import faulthandler
     import time
     from importlib.metadata import version
 
     from skymem.config.rules_file import read_rules
+    from skymem.engine.loading import Loaded, Successor
     from skymem.engine.operations import Index
     from skymem.engine.server import Server, Setting
     from skymem.engine.settings import prepare_environment
+    from skymem.engine.shadow import shadow_rules
+    from skymem.stores.model_record import read_record, rules_in_use
 
     faulthandler.enable()  # a damaged index file may kill the process: the log says where
     rules = read_rules(paths.rules)
-    prepare_environment(rules.engine, paths, os.environ)
-    modes = Modes()
-    if rules.access == "group":
-        modes = Modes(file=0o660, directory=0o2770, group=os.stat(paths.root).st_gid)
-    files = Files(modes)
+
+    def settings() -> EngineRules:
+        found = read_rules(paths.rules).engine
+        is_shadow = isinstance(paths, ShadowPaths)
+        return shadow_rules(found, read_record(paths)) if is_shadow else found
+
+    engine = settings()
+    prepare_environment(engine, paths, os.environ)
+    files = Files(_modes(rules, paths))
     clock = time.time  # noqa: TID251  (this process's composition root)
 
-    def open_index(between: Callable[[], None]) -> Index:
+    def wanted() -> EngineRules:
+        is_shadow = isinstance(paths, ShadowPaths)
+        return engine if is_shadow else rules_in_use(engine, read_record(paths))
+
+    def build(loaded: Loaded, between: Callable[[], None]) -> Index:
         from skymem.engine.index import HomeIndex
-        from skymem.engine.models import open_embedder
 
-        embedder = open_embedder(rules.engine, paths.models)
-        return HomeIndex(paths, files, embedder, rules=rules.engine, now=clock, between=between)
+        return HomeIndex(
+            paths, files, loaded.embedder, rules=loaded.rules, now=clock, between=between
+        )
 
+    successor = Successor(paths, files, wanted, build)
     setting = Setting(
         paths,
         files,
-        rules.engine,
+        engine,
         version("skymem"),
-        read_rules=lambda: read_rules(paths.rules).engine,
-        open_index=open_index,
+        read_rules=settings,
+        open_index=successor.open,
+        follow=successor.follow,
         now=clock,
     )
     return asyncio.run(Server(setting).run(ready))
+
+
+def _modes(rules: RetentionRules, paths: HomePaths) -> Modes:
+    if rules.access != "group":
+        return Modes()
+    return Modes(file=0o660, directory=0o2770, group=os.stat(paths.root).st_gid)
 
 
 def detach() -> Callable[[], None]:
@@ -119,8 +140,11 @@ def _nothing() -> None:
     """Tell nobody."""
 
 
-if __name__ == "__main__":
-    code = main(sys.argv[1:])
+def end(code: int) -> None:
+    """End this process at once: what the libraries do at an interpreter's end can only go wrong."""
     sys.stderr.flush()
-    # All is closed and durable. What the libraries do at an interpreter's end can only go wrong.
-    os._exit(code)
+    os._exit(code)  # all is closed and durable
+
+
+if __name__ == "__main__":
+    end(main(sys.argv[1:]))

@@ -183,6 +183,14 @@ class Engine:
         """Begin a new generation of the agent's index, made in the background."""
         return self._call("rebuild", {"agent": agent}, deadline_seconds)
 
+    def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
+        """The nearest by comparing with every vector, best first; `hits`."""
+        return self._call("exact", {"agent": agent, "text": text, "limit": limit}, ASK_SECONDS)
+
+    def follow(self) -> dict[str, Any]:
+        """Have it look which model is in use; `setting`, `model`, `model_key` of who answers."""
+        return self._call("follow", {}, CHANGE_SECONDS)
+
     def overview(self, *, deadline_seconds: float = ASK_SECONDS) -> dict[str, Any]:
         """What the engine is, does and has; answered while it is busy, too."""
         return self._call("overview", {}, deadline_seconds)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from skymem.engine.caches import model_of
 from skymem.engine.chroma import SPACE, ChromaIndex, chroma_version
 from skymem.engine.items import COLLECTIONS
 from skymem.engine.left_behind import note_left
@@ -21,6 +22,7 @@ from skymem.engine.room import set_aside_root
 from skymem.engine.vectors import VectorIndex
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
+from skymem.stores.model_record import read_record
 
 FORMAT: Final = 1
 CRASHES_MAX: Final = 1
@@ -39,6 +41,7 @@ class Generations:
     def __init__(self, paths: HomePaths, agent: str, files: Files, model: dict[str, Any]) -> None:
         """Use the model `model`: its `key`, `sha256` and `dimension` are part of every manifest."""
         self.directory = paths.chroma_store / agent
+        self._paths = paths
         self._agent = agent
         self._aside = set_aside_root(paths)
         self._files = files
@@ -47,12 +50,25 @@ class Generations:
     def tidy(self) -> None:
         """Remove what an engine that was killed left of its records; the engine's lock is held.
 
+        And take over what was made, or kept, while this model was not in use.
+
         Raises:
             DiskError: the disk refuses.
         """
         self._files.remove_left(self.directory)
         for one in self.directory.glob("g*"):
             self._files.remove_left(one)
+        for beside in self._paths.generations_beside:
+            self._take_over(beside / self._agent)
+
+    def _take_over(self, beside: Path) -> None:
+        if beside == self.directory:
+            return
+        for one in sorted(beside.glob("g*")):
+            if model_of(one) == self._model["key"] and not self.path(one.name).exists():
+                self._files.make_directory(self.directory)
+                with disk_errors(one):
+                    os.rename(one, self.path(one.name))
 
     def open(self, name: str) -> VectorIndex:
         """Open a generation.
@@ -87,7 +103,7 @@ class Generations:
         return name
 
     def complete(self, name: str, epoch: str) -> None:
-        """Say that a generation is whole and the current one; the others are deleted."""
+        """Say that a generation is whole and the current one; the others go."""
         self._write_manifest(name, complete=True)
         self.make_current(name, epoch)
         self.delete_others(name)
@@ -148,11 +164,23 @@ class Generations:
         return ""
 
     def delete_others(self, name: str) -> None:
-        """Delete every generation but this one: they are derived, and it has what they had."""
+        """Delete every generation but this one: they are derived, and it has what they had.
+
+        One of the model that was in use before is put where a rollback finds it.
+        """
+        previous = read_record(self._paths).previous
+        kept = self._paths.generations_beside[1] / self._agent
         with disk_errors(self.directory):
             found = [other for other in os.listdir(self.directory) if _NAME.fullmatch(other)]
         for other in found:
-            if other != name:
+            path = self.path(other)
+            if other == name:
+                continue
+            if previous and model_of(path) == previous.key and not (kept / other).exists():
+                self._files.make_directory(kept)
+                with disk_errors(kept):
+                    os.rename(path, kept / other)
+            else:
                 self.delete(other)
 
     def delete(self, name: str) -> None:

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar
 
 from skymem.engine import search
 from skymem.engine.agent import Agent, degraded, overview, search_agent, stats
-from skymem.engine.alike import Comparing
 from skymem.engine.asked import Asked
 from skymem.engine.at_work import NAME, AtWork
+from skymem.engine.changing import Changing
 from skymem.engine.embedding import Embedder
 from skymem.engine.generations import Generations
 from skymem.engine.items import COLLECTIONS, Item, collection_code
@@ -43,7 +43,7 @@ ATTEMPTS: Final = 3
 T = TypeVar("T")
 
 
-class HomeIndex(Comparing):
+class HomeIndex(Changing):
     """The vectors of all agents of a home. One thread, one process: the holder of `engine.lock`."""
 
     def __init__(

@@ -116,7 +116,7 @@ class Keeper:
 
     def building(self, store: Store) -> dict[str, Any] | None:
         """How far a new generation is; None when there is none in the making."""
-        if self.complete or not self.name or self._child is not None:
+        if self.complete or self.name in {"", self._probed} or self._child is not None:
             return None
         of = store.register.pieces_count()
         left = store.register.owed_count()

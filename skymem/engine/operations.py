@@ -39,6 +39,12 @@ class Index(Protocol):
     def alike(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         """Each text with the earlier one nearest to it; nothing is kept."""
 
+    def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
+        """The nearest by comparing with every vector, best first."""
+
+    def follow(self) -> dict[str, Any]:
+        """Which model answers: the one in use, or the one before while that is being loaded."""
+
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         """Compare what should be there with what is."""
 
@@ -157,6 +163,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         quick=True,
     ),
     "alike": Operation({"texts": _compared, "least": _cosine, "agent": _agent_or_none}),
+    "exact": Operation({"agent": _agent, "text": _text, "limit": _count}, quick=True),
+    "follow": Operation({}, change=True),
     "stats": Operation({"agent": _agent, "sample": _count}),
     "rebuild": Operation({"agent": _agent}, change=True),
 }

@@ -25,7 +25,7 @@ from skymem.engine.engine_status import EngineStatus, keep_log_short
 from skymem.engine.operations import OPERATIONS, Index, read_arguments
 from skymem.engine.socket_file import listen
 from skymem.engine.wire import GOODBYE, PROTOCOL, Greeting, error_frame, pack, settings_key
-from skymem.engine.worker import Worker
+from skymem.engine.worker import Worker, stay
 from skymem.errors import BusyError, ConfigurationError, SkymemError, UsageError
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
@@ -73,6 +73,9 @@ class Setting:
     now: Callable[[], float]
     """Epoch seconds."""
 
+    follow: Callable[[Index], tuple[Index, bool]] = stay
+    """The index to go on with, asked before each request, and whether another one is coming."""
+
     limits: Limits = field(default_factory=Limits)
 
 
@@ -87,7 +90,7 @@ class Server:
         self._backlog = Backlog()
         self._remembered = Remembered()
         self._in_hand: dict[str, asyncio.Future[Answer]] = {}
-        self._worker = Worker(setting.open_index, self._backlog)
+        self._worker = Worker(setting.open_index, self._backlog, setting.follow)
         self._status = EngineStatus(setting.paths, setting.files, setting.now)
         self._connections = Connections(
             self._greet, self._answer, frame_seconds=setting.limits.frame

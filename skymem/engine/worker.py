@@ -28,13 +28,26 @@ PAUSE_QUERIES_MAX: Final = 8
 
 OVERVIEW_SECONDS: Final = 0.5
 
+FOLLOW_SECONDS: Final = 0.05
+"""How often it is looked whether another model is loaded by now."""
+
 T = TypeVar("T")
+
+
+def stay(index: Index) -> tuple[Index, bool]:
+    """Go on with the same index: of an engine whose model does not change."""
+    return index, False
 
 
 class Worker:
     """Carries out requests from `backlog` on the index that `open_index` opens."""
 
-    def __init__(self, open_index: Callable[[Callable[[], None]], Index], backlog: Backlog) -> None:
+    def __init__(
+        self,
+        open_index: Callable[[Callable[[], None]], Index],
+        backlog: Backlog,
+        follow: Callable[[Index], tuple[Index, bool]] = stay,
+    ) -> None:
         self.problem: SkymemError | None = None
         """Why there is no index; every request is answered with it."""
 
@@ -48,6 +61,7 @@ class Worker:
         self.overview: dict[str, Any] = {}
         self.served = 0
         self._open_index = open_index
+        self._follow = follow
         self._backlog = backlog
         self._index: Index | None = None
         self._overview_at = self._tend_at = 0.0
@@ -99,6 +113,7 @@ class Worker:
         self._open()
         while not self._stopping.is_set():
             request = self._backlog.take(self._patience_seconds())
+            self._call_as("follow", self._go_over)
             if request is not None:
                 changes = OPERATIONS[request.name].change
                 self._ends = float("inf") if changes else request.deadline
@@ -114,6 +129,23 @@ class Worker:
         self.doing = doing
         call()
         self.doing = ""
+
+    def _go_over(self) -> None:
+        """Go on with the index of another model where that is in use by now."""
+        if self._index is None:
+            return
+        found = self._attempt(functools.partial(self._follow, self._index))
+        if isinstance(found, SkymemError):
+            return
+        another, is_coming = found
+        if is_coming:
+            self.background = True
+            self._tend_at = time.monotonic() + FOLLOW_SECONDS
+        elif another is not self._index:
+            self._index = another
+            self.background = True
+            self._tend_at = 0.0
+            self._look(fresh=True)
 
     def _patience_seconds(self) -> float:
         if self._index is None:

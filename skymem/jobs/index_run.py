@@ -23,6 +23,7 @@ from skymem.jobs.stale import ids_of_index
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
+from skymem.stores.model_record import model_in_use
 from skymem.stores.status import read_json
 
 if TYPE_CHECKING:  # a dry run needs no engine
@@ -59,7 +60,7 @@ def run(
         force: make each index anew from the cache and the lines.
         batch: memories handed to the engine at once, at most.
     """
-    with _reported(work) as report, work.catalog() as catalog:
+    with reported(work) as report, work.catalog() as catalog:
         if work.engine is None:
             work.degrade("index: SKYMEM_ENGINE=off keeps the engine from being used")
         report.results = [_rehearsed(work, catalog, agent) for agent in agents]
@@ -77,8 +78,8 @@ def run(
 def examine(work: Workplace, agents: Sequence[str]) -> tuple[dict[str, Any], list[Indexed]]:
     """Compare each index with the lines: ids on both sides, and a sample that must find itself."""
     found: dict[str, Any] = {}
-    with _reported(work) as report, work.catalog() as catalog:
-        engine = _engine(work)
+    with reported(work) as report, work.catalog() as catalog:
+        engine = engine_of(work)
         for agent in agents:
             report.results.append(_rehearsed(work, catalog, agent))
             found[agent] = _compared(work, catalog, engine, report.results[-1])
@@ -87,10 +88,11 @@ def examine(work: Workplace, agents: Sequence[str]) -> tuple[dict[str, Any], lis
     detail = report.detail(pending, work.degraded)
     for agent, stats in found.items():
         detail["agents"][agent] |= stats
+    detail["in_use"] = model_in_use(work.rules.engine, work.paths)._asdict()
     return detail, report.results
 
 
-class _Report:
+class Report:
     """What is gathered while a run goes on."""
 
     def __init__(self, started: float) -> None:
@@ -152,8 +154,9 @@ class _Report:
 
 
 @contextmanager
-def _reported(work: Workplace) -> Iterator[_Report]:
-    report = _Report(work.now())
+def reported(work: Workplace) -> Iterator[Report]:
+    """Gather what a run does, for its detail."""
+    report = Report(work.now())
     report.engine = read_json(work.paths.engine_status) or {}
     yield report
 
@@ -162,21 +165,26 @@ def _indexed(
     work: Workplace,
     catalog: Catalog,
     agents: Sequence[str],
-    report: _Report,
+    report: Report,
     *,
     force: bool,
     batch: int,
 ) -> dict[str, Indexed]:
     if not agents:
         return {}
-    engine = _engine(work)
+    engine = engine_of(work)
     results = index_agents(work, catalog, agents, engine, force=force, batch=batch)
-    _wait_until_whole(work, engine, results)
+    wait_until_whole(work, engine, results)
     report.look(engine)
     return {result.agent: result for result in results}
 
 
-def _engine(work: Workplace) -> "Engine":
+def engine_of(work: Workplace) -> "Engine":
+    """Connect to the home's engine.
+
+    Raises:
+        EngineUnavailableError: it is not to be used here.
+    """
     if work.engine is None:
         raise EngineUnavailableError("SKYMEM_ENGINE=off keeps it from being used; unset that")
     return work.engine()
@@ -197,7 +205,7 @@ def _rehearsed(work: Workplace, catalog: Catalog, agent: str) -> Indexed:
     return result
 
 
-def _wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Indexed]) -> None:
+def wait_until_whole(work: Workplace, engine: "Engine", results: Sequence[Indexed]) -> None:
     """Wait while the engine makes an index anew: until then recall is degraded."""
     agents = {result.agent for result in results if not result.error}
     seen: Mapping[str, Any] = {}
@@ -272,7 +280,7 @@ def export_onnx(work: Workplace, *, dry_run: bool = False) -> dict[str, Any]:
     """
     from skymem.engine.launch import engine_environment
 
-    model, target = work.rules.engine.model, work.paths.models
+    model, target = model_in_use(work.rules.engine, work.paths).model, work.paths.models
     if dry_run:
         from skymem.engine.models import directory_name
 

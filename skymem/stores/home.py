@@ -147,6 +147,16 @@ class HomePaths:
         return self.rag / "chroma_store"
 
     @property
+    def generations_beside(self) -> tuple[Path, Path]:
+        """Generations of models that are not in use: in the making, and kept for a rollback."""
+        return self.rag / "shadow", self.rag / "kept"
+
+    @property
+    def model_record(self) -> Path:
+        """Which model is in use, where another one than the configured one is."""
+        return self.state / "model.json"
+
+    @property
     def embeddings(self) -> Path:
         """What has been embedded, by agent and model: rebuilding an index encodes nothing."""
         return self.state / "embeddings"
@@ -193,3 +203,31 @@ class HomePaths:
     def job_lock(self, agent: str) -> Path:
         """Held by a job for its whole run on one agent."""
         return self.run / f"job-{agent}.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowPaths(HomePaths):
+    """The same home as a second engine sees it: one that fills the index of the next model.
+
+    The caches are the home's, as each model has its own; all else of an engine is apart.
+    """
+
+    @property
+    def run(self) -> Path:
+        """Its socket, log and locks."""
+        return self.root / "run" / "shadow"
+
+    @property
+    def engine_lock(self) -> Path:
+        """Held by the one shadow of a home."""
+        return self.rag / "shadow.lock"
+
+    @property
+    def engine_status(self) -> Path:
+        """What it says of itself: nobody else's business."""
+        return self.run / "engine.json"
+
+    @property
+    def chroma_store(self) -> Path:
+        """Where generations lie until their model is in use."""
+        return self.generations_beside[0]

@@ -28,6 +28,7 @@ CODES: Final = {
     23: "`check` found the home degraded, and says why",
     24: "there is no such memory, or the first letters fit several",
     25: "the clock moved since it was last seen, and nothing is removed by it",
+    26: "another embedding model finds too little of what the one in use finds",
     30: "not allowed: an agent's name, or another user's home",
     40: "there is no engine, or no model, and the verb is about it",
     74: "the disk is full, read-only or broken",

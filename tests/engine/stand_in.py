@@ -76,6 +76,12 @@ class Remembering:
             stream.write(f"{len(texts)}\n")
         return {"pairs": [[0, len(texts) - 1, least]]}
 
+    def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
+        return {"hits": [[text, 1.0]] * limit}
+
+    def follow(self) -> dict[str, Any]:
+        return {"setting": "stand-in", "model_key": "stand-in"}
+
     def stats(self, agent: str, sample: int) -> dict[str, Any]:
         time.sleep(sample)
         return {}

@@ -16,6 +16,7 @@ CODES = {
     "DegradedError": 23,
     "UnknownMemoryError": 24,
     "ClockMovedError": 25,
+    "ModelParityError": 26,
     "NotAllowedError": 30,
     "AgentNameError": 30,
     "EngineUnavailableError": 40,

@@ -1,0 +1,50 @@
+"""What a change of model asks of an index: who answers, and what is nearest beyond doubt (X10)."""
+
+from abc import abstractmethod
+from typing import Any
+
+from skymem.engine import search
+from skymem.engine.agent import Agent
+from skymem.engine.alike import Comparing
+from skymem.engine.items import COLLECTIONS
+from skymem.engine.store import Store, text_hash
+from skymem.engine.vectors import Vectors
+from skymem.model.rules import EngineRules
+
+
+class Changing(Comparing):
+    """The part of a home's index that is compared with that of another model."""
+
+    _rules: EngineRules
+
+    @abstractmethod
+    def _vectors(self, store: Store, asked: dict[bytes, str]) -> Vectors:
+        """The vectors of a query's pieces."""
+
+    def follow(self) -> dict[str, Any]:
+        """Say which model answers now; that it is asked has the engine look for another one."""
+        identity = self._embedder.identity
+        return {
+            "setting": self._rules.model,
+            "model": identity.name,
+            "model_key": identity.key,
+            "dimension": identity.dimension,
+        }
+
+    def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
+        """Find the memories nearest to `text` by comparing with every vector, best first.
+
+        By its vector alone: a memory of the very same text is not found by that.
+
+        Raises:
+            EngineUnavailableError: the model is broken.
+        """
+        asked = {text_hash(piece): piece for piece in self._embedder.chunks(text)}
+
+        def answer(found: Agent) -> search.Hits:
+            if not asked or not found.store.count or not limit:
+                return []
+            vectors = self._vectors(found.store, asked)
+            return search.exact(found.store, search.Query(vectors, [], limit, COLLECTIONS))
+
+        return {"hits": [list(hit) for hit in self._with(agent, answer)]}

@@ -1,0 +1,144 @@
+"""Which model an engine loads, and how a running one goes over to another (row X10).
+
+Each model's cache has a lock, held by the process that has it loaded: the engine and its shadow
+never write to one cache. The engine goes by the home's record of the model in use, and looks at it
+before each request; another one is loaded on a thread of its own while the old one answers.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from skymem.engine.embedding import Embedder, nothing
+from skymem.engine.models import open_embedder
+from skymem.engine.operations import Index
+from skymem.engine.shadow import dismiss_shadow
+from skymem.errors import BusyError, EngineUnavailableError, SkymemError, UsageError
+from skymem.model.rules import EngineRules
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths, ShadowPaths
+from skymem.stores.lock import held
+
+LOCK_SECONDS: Final = 10.0
+"""How long another process may take to let go of a cache that it is done with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model that is loaded; its cache is ours until `lock` is closed."""
+
+    rules: EngineRules
+    embedder: Embedder
+    lock: ExitStack
+
+
+def load(rules: EngineRules, paths: HomePaths, files: Files) -> Loaded:
+    """Load the model that the rules name; the shadow gives its cache up to the engine.
+
+    Raises:
+        EngineUnavailableError: there is no such model here, or its cache is not let go.
+        UsageError: this is the shadow, and its model is the one in use.
+        DiskError: the disk refuses.
+    """
+    embedder = open_embedder(rules, paths.models)
+    home = HomePaths(paths.root)
+    files.make_directory(home.run)
+    name = home.run / f"model-{embedder.identity.key}.lock"
+    is_shadow = isinstance(paths, ShadowPaths)
+    lock = ExitStack()
+    for seconds in (0.0, LOCK_SECONDS):
+        try:
+            lock.enter_context(held(name, "the model's engine", deadline_seconds=seconds))
+        except BusyError as error:
+            if not is_shadow and not seconds:
+                dismiss_shadow(home, files)
+            elif is_shadow and seconds:
+                raise UsageError(f"{rules.model} is the model in use already") from error
+            elif seconds:
+                raise EngineUnavailableError(str(error)) from error
+        else:
+            break
+    return Loaded(rules, embedder, lock)
+
+
+class Successor:
+    """Opens the index with the model in use, and again with another one; for the worker alone."""
+
+    def __init__(
+        self,
+        paths: HomePaths,
+        files: Files,
+        wanted: Callable[[], EngineRules],
+        build: Callable[[Loaded, Callable[[], None]], Index],
+    ) -> None:
+        """Go by `wanted`, which is asked when the home's record of the model has changed."""
+        self._paths = paths
+        self._files = files
+        self._wanted = wanted
+        self._build = build
+        self._between = nothing
+        self._current: Loaded | None = None
+        self._seen: tuple[int, ...] = ()
+        self._loading: Future[Loaded] | None = None
+
+    def open(self, between: Callable[[], None]) -> Index:
+        """Open the index with the model in use; long work calls `between` between its steps.
+
+        Raises:
+            EngineUnavailableError, UsageError, DiskError: see `load`.
+        """
+        self._between = between
+        self._seen = self._look()
+        self._current = load(self._wanted(), self._paths, self._files)
+        return self._build(self._current, between)
+
+    def follow(self, index: Index) -> tuple[Index, bool]:
+        """The index to answer with now, this one or its successor; and whether one is coming.
+
+        Where the other model can't be loaded, the log says why and this one goes on.
+        """
+        if self._loading is None and self._look() != self._seen:
+            self._seen = self._look()
+            rules = self._wanted()
+            if self._current is not None and rules != self._current.rules:
+                pool = ThreadPoolExecutor(1, thread_name_prefix="engine-model")
+                self._loading = pool.submit(load, rules, self._paths, self._files)
+                pool.shutdown(wait=False)
+        if self._loading is None or not self._loading.done():
+            return index, self._loading is not None
+        loaded, self._loading = self._loading, None
+        try:
+            return self._go_over(index, loaded.result()), False
+        except SkymemError as error:
+            print(f"the old model goes on: {error}", file=sys.stderr, flush=True)  # noqa: T201  (the log)
+            return index, False
+
+    def _go_over(self, index: Index, loaded: Loaded) -> Index:
+        if loaded.rules != self._wanted():  # another one is in use by now
+            loaded.lock.close()
+            self._seen = ()
+            return index
+        try:
+            successor = self._build(loaded, self._between)
+        except BaseException:
+            loaded.lock.close()
+            raise
+        try:
+            index.close()
+        finally:
+            if self._current is not None:
+                self._current.lock.close()
+            self._current = loaded
+        return successor
+
+    def _look(self) -> tuple[int, ...]:
+        """What tells one record from the next; cheap, as every request looks."""
+        try:
+            status = os.stat(self._paths.model_record)
+        except OSError:
+            return ()
+        return status.st_ino, status.st_mtime_ns, status.st_size
