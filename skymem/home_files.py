@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from skymem.app import Home
 from skymem.daemon import pauses, runs
 from skymem.errors import SkymemError
-from skymem.stores import clock_record, ledger_head, recall_log
+from skymem.stores import clock_record, ledger_head, model_record, recall_log
 from skymem.stores.catalog_file import catalog_path
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
@@ -77,6 +77,7 @@ def _of_home(home: Home) -> Iterator[_Look]:
     yield _Look(key_path(paths), partial(_key, home))
     yield _Look(home.workplace().ledger().path, partial(_ledger, home))
     yield _Look(ledger_head.head_path(paths), partial(ledger_head.damage, paths), made_anew=True)
+    yield _Look(paths.model_record, partial(model_record.damage, paths))
     yield _Look(paths.clock, partial(clock_record.damage, paths), made_anew=True)
     yield _Look(pauses.paused_path(paths), partial(pauses.damage, paths))
     yield _Look(runs.runs_path(paths), partial(runs.damage, paths), made_anew=True)

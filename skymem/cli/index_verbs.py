@@ -92,6 +92,7 @@ def _look(spoken: Globals, *, as_json: bool) -> None:
     detail, results = examine(home.workplace(), home.agents(spoken.agent))
     _tell(detail, as_json=as_json)
     if not as_json:
+        render.line(f"model in use: {detail['in_use']['model']} ({detail['in_use']['why']})")
         for name, one in detail["agents"].items():
             for text in _compared(one):
                 render.line(f"{name}: {text}")

@@ -7,6 +7,7 @@ before each request; another one is loaded on a thread of its own while the old 
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -25,6 +26,9 @@ from skymem.stores.lock import held
 
 LOCK_SECONDS: Final = 10.0
 """How long another process may take to let go of a cache that it is done with."""
+
+AGAIN_SECONDS: Final = 10.0
+"""Before a model that could not be loaded is tried again; its cache may have been held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class Successor:
         self._current: Loaded | None = None
         self._seen: tuple[int, ...] = ()
         self._loading: Future[Loaded] | None = None
+        self._not_before = 0.0
 
     def open(self, between: Callable[[], None]) -> Index:
         """Open the index with the model in use; long work calls `between` between its steps.
@@ -101,7 +106,8 @@ class Successor:
 
         Where the other model can't be loaded, the log says why and this one goes on.
         """
-        if self._loading is None and self._look() != self._seen:
+        changed = self._look() != self._seen and time.monotonic() >= self._not_before
+        if self._loading is None and changed:
             self._seen = self._look()
             rules = self._wanted()
             if self._current is not None and rules != self._current.rules:
@@ -115,6 +121,7 @@ class Successor:
             return self._go_over(index, loaded.result()), False
         except SkymemError as error:
             print(f"the old model goes on: {error}", file=sys.stderr, flush=True)  # noqa: T201  (the log)
+            self._seen, self._not_before = (), time.monotonic() + AGAIN_SECONDS
             return index, False
 
     def _go_over(self, index: Index, loaded: Loaded) -> Index:

@@ -122,6 +122,16 @@ def switched_model(rules: EngineRules, paths: HomePaths) -> InUse | None:
     return InUse(record.used.model, f"skymem index, {at:%Y-%m-%d} (state/model.json; {said})")
 
 
+def damage(paths: HomePaths) -> str:
+    """Why the record can't be believed, or "" when it can."""
+    if not paths.model_record.exists() or read_record(paths).used is not None:
+        return ""
+    return (
+        "state/model.json can't be read: the configured model is in use, whichever was switched to "
+        "(remove it, or switch again: skymem index --migrate MODEL)"
+    )
+
+
 def _as_configured(rules: EngineRules, paths: HomePaths) -> str:
     record = read_record(paths)
     if record.used is None and paths.model_record.exists():

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from skymem.engine import keeper, loading, probe
 from skymem.engine.embedding import ModelIdentity, nothing
 from skymem.engine.index import HomeIndex
-from skymem.engine.items import COLLECTIONS, Item
+from skymem.engine.items import COLLECTIONS
 from skymem.engine.loading import Loaded, Successor
 from skymem.engine.operations import Index
 from skymem.engine.vectors import Piece, Vectors
@@ -145,9 +145,13 @@ class Answering:
         return self.index.overview()
 
     def leave(self) -> None:
-        if self._index is not None:
+        if self._index is not None and not getattr(self._home.files, "fired", False):
             self._index.close()
-            self._index = None
+        self.die()
+
+    def die(self) -> None:
+        """End without closing anything, as a kill does; the kernel lets the locks go."""
+        self._index = None
         if self._successor._current is not None:
             self._successor._current.lock.close()
             self._successor._current = None
@@ -240,12 +244,20 @@ class ChangingHome:
 
     def end(self) -> None:
         """End what runs, cleanly."""
-        for one in [*self._beside, *([self._engine] if self._engine else [])]:
+        for one in self._running():
             one.leave()
-        self.forget()
+        self._forget()
 
-    def forget(self) -> None:
-        """What is left of processes that were killed."""
+    def die(self) -> None:
+        """End what runs, as a kill does."""
+        for one in self._running():
+            one.die()
+        self._forget()
+
+    def _running(self) -> list["Answering"]:
+        return [*self._beside, *([self._engine] if self._engine else [])]
+
+    def _forget(self) -> None:
         self._engine = None
         self._beside.clear()
 
@@ -290,7 +302,3 @@ def filled(home: ChangingHome) -> ChangingHome:
     detail, _ = index_run.run(home.work(), AGENTS)
     assert detail["embedded"] == 24, detail
     return home
-
-
-def items(agent: str, numbers: range) -> list[Item]:
-    return [Item(f"{agent}{n:03}", "d", note(agent, n)) for n in numbers]

@@ -3,22 +3,25 @@
 Models and Chroma are made up (Protocol seams), records, caches, lines and catalog are real.
 """
 
+import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
-from skymem.errors import BusyError, EngineUnavailableError, UsageError
+from skymem.engine import index, loading
+from skymem.errors import BusyError, DiskError, EngineUnavailableError, UsageError
 from skymem.jobs import index_run, migrate
 from skymem.model.rules import EngineRules, RetentionRules
-from skymem.stores.home import ShadowPaths
 from skymem.stores.lock import held
-from skymem.stores.model_record import model_in_use, read_record
+from skymem.stores.model_record import UsedModel, damage, model_in_use, read_record, write_record
 from tests.jobs.changing import (
     ABSENT,
     AGENTS,
     BROKEN,
     NEW,
     OLD,
+    Answering,
     ChangingHome,
     home,
     note,
@@ -257,21 +260,75 @@ def test_a_record_that_can_not_be_read_leaves_the_configured_model_in_use(
 ) -> None:
     home.migrate()
     home.end()
-    for damage in (b"", b"{", b"[]", b'{"used": 3}', json.dumps({"used": {"model": 1}}).encode()):
-        home.paths.model_record.write_bytes(damage)
+    for bad in (b"", b"{", b"[]", b'{"used": 3}', json.dumps({"used": {"model": 1}}).encode()):
+        home.paths.model_record.write_bytes(bad)
         found = model_in_use(home.rules.engine, home.paths)
         assert (found.model, "can't be read" in found.why) == (OLD, True)
     assert home.engine.first("sky", note("sky", 5)) == "sky005"
 
 
-def test_the_shadow_gives_its_cache_up_to_the_engine_that_has_its_model_configured(
-    home: ChangingHome,
+def test_two_processes_never_have_one_cache(
+    home: ChangingHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(loading, "LOCK_SECONDS", 0.01)
     side = home.beside(home.work(), NEW)
     assert side.engine.follow()["model"] == NEW
-    home.end()
+    with pytest.raises(UsageError, match=f"{OLD} is the model in use already"):
+        home.beside(home.work(), OLD).engine.follow()
+
     home.rules = RetentionRules(engine=EngineRules(model=NEW))
+    other = Answering(home, home.paths)
+    with pytest.raises(EngineUnavailableError, match=r"model-new-model.*\.lock is held by process"):
+        other.follow()
+    side.dismiss()
+    assert other.follow()["model"] == NEW
+    other.leave()
+
+
+def test_a_full_disk_ends_it_with_74_and_the_old_model_goes_on(
+    home: ChangingHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full: list[Path] = []
+
+    def no_room(path: Path, _needed: int) -> None:
+        if NEW in home.models and home.models[NEW].encoded >= 8:
+            full.append(path)
+            raise DiskError(str(path), "no room")
+
+    monkeypatch.setattr(index, "require_room", no_room)
+    done = home.migrate()
+
+    assert full
+    assert (done.exit_code, done.detail["ok"], done.detail["migrated"]) == (74, False, False)
+    assert "no room" in done.detail["error"]
+    assert home.engine.index.follow()["model"] == OLD
+    assert home.engine.first("sky", note("sky", 9)) == "sky009"
+    monkeypatch.undo()
+
+
+def test_a_running_engine_whose_next_model_can_not_be_loaded_goes_on_and_tries_again(
+    home: ChangingHome, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = read_record(home.paths)
+    assert home.engine.index.follow()["model"] == OLD
+    used = UsedModel(ABSENT, "absent")
+    switched = dataclasses.replace(record, configured=OLD, backend="onnx", used=used, switched=1.0)
+    write_record(home.paths, home.files, switched)
+    assert home.engine.first("sky", note("sky", 1)) == "sky001"
+    assert f"the old model goes on: the engine is not available: no model {ABSENT}" in (
+        capsys.readouterr().err
+    )
+    monkeypatch.setattr(
+        loading, "open_embedder", lambda *_: home.model(EngineRules(model=NEW), home.root)
+    )
+    assert home.engine.index.follow()["model"] == OLD  # not at once
+    home.engine._successor._not_before = 0.0
     assert home.engine.index.follow()["model"] == NEW
-    lock = home.paths.run / f"model-{home.key(NEW)}.lock"
-    assert lock.exists()
-    assert not (ShadowPaths(home.root).run / lock.name).exists()
+
+
+def test_doctor_is_told_of_a_record_that_can_not_be_read(home: ChangingHome) -> None:
+    assert damage(home.paths) == ""
+    home.migrate()
+    assert damage(home.paths) == ""
+    home.paths.model_record.write_bytes(b"{")
+    assert "skymem index --migrate" in damage(home.paths)
