@@ -162,7 +162,7 @@ def _change(
         else:
             given = {name: value for name, value in ways._asdict().items() if value is not None}
             changed = migrate.migrate(work, agents, migrate.Wanted(named, **given))
-    if not dry_run:
+    if not dry_run and not changed.exit_code:  # the index in use has not failed otherwise
         home.record("index", changed.detail)
     _tell(changed.detail, as_json=as_json)
     if not as_json:

@@ -100,7 +100,8 @@ KEYS: Final = (
     ),
     Key(
         RULES_FILE, ENGINE, "model", "name or absolute path", _ENGINE_DEFAULT.model,
-        "The embedding model: a name that is looked for on this machine, or where it lies.",
+        "The embedding model: a name that is looked for on this machine, or where it lies. "
+        "What `skymem index --migrate` switched to goes before it, until it is edited.",
         "model: all-MiniLM-L6-v2", "P8",
     ),
     Key(

@@ -128,8 +128,8 @@ def migrate(
         try:
             _refuse_same(work, record, wanted.model, side.engine)
             parity, stopped = _make_beside(work, agents, wanted, side.engine, report)
-            key = str(side.engine.follow()["model_key"])
             if stopped is None:
+                key = str(side.engine.follow()["model_key"])
                 side.dismiss()
                 _switch(work, record, UsedModel(wanted.model, key))
         finally:
