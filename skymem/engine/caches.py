@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from skymem.stores.files import disk_errors
+from skymem.engine.left_behind import note_left
+from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.status import read_json
 
@@ -17,10 +18,11 @@ def model_of(generation: Path) -> str:
     return str((read_json(generation / "manifest.json") or {}).get("model", ""))
 
 
-def free_others(paths: HomePaths, keep: Collection[str]) -> None:
+def free_others(paths: HomePaths, keep: Collection[str], files: Files) -> None:
     """Delete caches and set-by generations of every model but those with the keys `keep`.
 
-    They are derived, and a kill leaves the rest for the next time.
+    They are derived, and a kill leaves the rest for the next time. What a server has of them is
+    noted: the engine deletes it when it opens the agent's index.
 
     Raises:
         DiskError: one can't be removed.
@@ -31,6 +33,8 @@ def free_others(paths: HomePaths, keep: Collection[str]) -> None:
     for beside in paths.generations_beside:
         for generation in _below(beside):
             if model_of(generation) not in keep:
+                manifest = read_json(generation / "manifest.json")
+                note_left(paths.chroma_store / generation.parent.name, manifest, files)
                 _remove(generation)
 
 

@@ -1,14 +1,13 @@
 """What a change of model asks of an index: who answers, and what is nearest beyond doubt (X10)."""
 
-from abc import abstractmethod
 from typing import Any
 
 from skymem.engine import search
 from skymem.engine.agent import Agent
 from skymem.engine.alike import Comparing
+from skymem.engine.asked import Asked
 from skymem.engine.items import COLLECTIONS
-from skymem.engine.store import Store, text_hash
-from skymem.engine.vectors import Vectors
+from skymem.engine.store import text_hash
 from skymem.model.rules import EngineRules
 
 
@@ -16,10 +15,7 @@ class Changing(Comparing):
     """The part of a home's index that is compared with that of another model."""
 
     _rules: EngineRules
-
-    @abstractmethod
-    def _vectors(self, store: Store, asked: dict[bytes, str]) -> Vectors:
-        """The vectors of a query's pieces."""
+    _asked: Asked
 
     def follow(self) -> dict[str, Any]:
         """Say which model answers now; that it is asked has the engine look for another one."""
@@ -44,7 +40,7 @@ class Changing(Comparing):
         def answer(found: Agent) -> search.Hits:
             if not asked or not found.store.count or not limit:
                 return []
-            vectors = self._vectors(found.store, asked)
+            vectors = self._asked.vectors(found.store, asked)
             return search.exact(found.store, search.Query(vectors, [], limit, COLLECTIONS))
 
         return {"hits": [list(hit) for hit in self._with(agent, answer)]}

@@ -306,7 +306,7 @@ def _settle(work: Workplace, agents: Sequence[str], model: str, *, free: bool = 
     previous = read_record(work.paths).previous
     if free and previous is not None:
         try:
-            free_others(work.paths, {key, previous.key})
+            free_others(work.paths, {key, previous.key}, work.files)
         except SkymemError as error:
             work.degrade(f"index: what older models left stays: {error}")
 
