@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -134,12 +134,11 @@ class Successor:
         except BaseException:
             loaded.lock.close()
             raise
-        try:
+        with suppress(SkymemError):  # what it had is durable
             index.close()
-        finally:
-            if self._current is not None:
-                self._current.lock.close()
-            self._current = loaded
+        if self._current is not None:
+            self._current.lock.close()
+        self._current = loaded
         return successor
 
     def _look(self) -> tuple[int, ...]:

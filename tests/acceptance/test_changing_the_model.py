@@ -111,6 +111,8 @@ def test_who_asks_all_the_time_gets_a_right_answer_through_migration_and_rollbac
         there = reader.right.total()
         wait_until(lambda: reader.right.total() > there + 20, "the new model answers")
         assert home.done("status")["engine"]["in_use"]["model"] == str(new)
+        for words in (["status"], ["config", "show"], ["index", "--stats"]):
+            assert f"(state/model.json; the configuration says {DEFAULT})" in home(*words).out
         assert whole(home.done("index", "--stats")) == []
         back = home.done("index", "--rollback")
         there = reader.right.total()
