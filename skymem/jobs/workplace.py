@@ -25,7 +25,8 @@ from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.shelf import Shelf
-from skymem.stores.words import WordIndex, WordIndexError
+from skymem.stores.word_file import WordIndexError
+from skymem.stores.words import WordIndex
 
 if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine

@@ -25,6 +25,11 @@ from skymem.stores.word_segments import NAMES_A_TIME, NO_TIME, QUESTION, signs_o
 BESIDE: Final = len(fusion.AROUND)
 """Neighbours on either side that have a say."""
 
+LOOKED_UP_MAX: Final = 20_000
+"""The best by words that are looked through for some that are active."""
+
+WIDER_TIMES: Final = 4
+
 SPREAD_MAX: Final = 60
 """Of the best candidates, those whose neighbours may answer too."""
 
@@ -62,6 +67,10 @@ class Weighed:
     node: Node
     cosine: float | None
     parts: fusion.Fused
+
+
+Active: TypeAlias = Callable[[Sequence[Node]], list[Node]]
+"""Leaves out memories that may not answer, by their lines."""
 
 
 class Field:
@@ -107,11 +116,17 @@ class Field:
 
     # -- who may answer -------------------------------------------------------------------------
 
-    def by_words(self, filters: Filters, count: int) -> list[Node]:
-        """The best by their words alone, of those that may pass the filters."""
-        allowed = self.lexicon.allowed(filters)
-        indexed = self.lexicon.highest(np.where(allowed, self._coverage, 0.0), count)
-        found = [*self._of_numbers(indexed.tolist())]
+    def by_words(self, filters: Filters, count: int, active: Active) -> list[Node]:
+        """The best by their words alone, of those that are active and pass the filters."""
+        weights = np.where(self.lexicon.allowed(filters), self._coverage, 0.0)
+        wanted = count
+        while True:
+            numbers = self.lexicon.highest(weights, wanted).tolist()
+            found = active(self._of_numbers(numbers))
+            if len(found) >= count or len(numbers) < wanted or wanted >= LOOKED_UP_MAX:
+                break
+            wanted *= WIDER_TIMES
+        found = found[:count]
         loose = [node for node in self._loose_passing(filters) if node.words > 0]
         return [*found, *sorted(loose, key=lambda one: -one.words)[:count]]
 

@@ -18,7 +18,8 @@ from skymem.recall.result import Recall, Recalled, recalled
 from skymem.recall.tiers import Tiers
 from skymem.stores.files import disk_errors
 from skymem.stores.standings import Standings
-from skymem.stores.words import WordIndex, WordIndexError
+from skymem.stores.word_file import WordIndexError
+from skymem.stores.words import WordIndex
 
 Answer = TypeVar("Answer")
 
@@ -38,9 +39,6 @@ FUSED_POOL_TIMES: Final = 3
 ALSO_MAX: Final = 1000
 """Memories that the engine compares with a query because they are named, in one call."""
 
-TRIES: Final = 3
-"""How often a question is asked again because a job rewrote a file meanwhile."""
-
 WORDS_BUSY_MS: Final = 50
 """How long a reader waits to write to the word index: what isn't in it is found in the lines."""
 
@@ -55,6 +53,9 @@ ID_LETTERS_MAX: Final = 1024
 
 QUERY_LETTERS_MAX: Final = 8_000
 """Of a query, what the engine is sent: some ten pieces, each of them encoded while one waits."""
+
+TRIES: Final = 3
+"""A job that rewrites long-term in the middle of an answer has it made again, this often."""
 
 START_SECONDS: Final = 10.0
 """What an answer may take of an engine that has yet to be started: it loads its model first."""
@@ -117,11 +118,16 @@ def recall(work: Place, agent: str, request: Request, engine: Callable[[], Vecto
             work.rules.kinds,
             looking_back=request.at_us is not None,
         )
-        tiers = Tiers(shelf, catalog, standings)
-        search = _Search(work, tiers, agent, request, engine)
+
+        def answer() -> tuple[list[Recalled], str, bool]:
+            tiers = Tiers(shelf, catalog, standings)
+            search = _Search(work, tiers, agent, request, engine)
+            found, mode = _with_words(work, tiers, words, search)
+            return found, mode, tiers.were_rewritten()
+
         for _ in range(TRIES):
-            found, mode = work.ask(catalog, shelf, lambda: _with_words(work, tiers, words, search))
-            if not tiers.have_moved():
+            found, mode, rewritten = work.ask(catalog, shelf, answer)
+            if not rewritten:
                 break
     return Recall(found, mode, work.degraded)
 
@@ -161,6 +167,9 @@ class _Search:
         self._engine = engine
         self._vectors: Vectors | None = None
         self._seconds = 0.0
+        self._looked_up: dict[str, Candidate | None] = {}
+        """Lines of mode `fusion` that were read; None for one that may not answer."""
+
         moment_us = request.moment_us(work.now())
         self._scale = Scale(rank.tokens(request.query), request.recency_bias, moment_us)
 
@@ -206,7 +215,9 @@ class _Search:
         loose = [*self._tiers.loose(self._scale, filters, pool)]
         lexicon = self._tiers.lexicon
         field = Field(lexicon, loose, self._scale, request.query, at_us=request.at_us)
-        candidates = field.by_words(filters, pool)
+        self._looked_up = {}
+        active = partial(self._active, field)
+        candidates = field.by_words(filters, pool, active)
         few = field.few(filters, ALSO_MAX) if filters.narrow else None
         cosines: dict[str, float] = {}
         if few is None:
@@ -222,7 +233,7 @@ class _Search:
         while True:
             answer = self._query(limit, [name for name in also if len(name) <= ID_LETTERS_MAX])
             hits = {name: float(cosine) for name, cosine in answer["hits"]}
-            found = field.passing([*hits], self._request.filters)
+            found = self._active(field, field.passing([*hits], self._request.filters))
             if len(found) >= wanted or len(hits) < limit or limit >= NEAREST_MAX:
                 break
             limit = min(NEAREST_MAX, WIDER_TIMES * limit)
@@ -246,11 +257,19 @@ class _Search:
         found: list[Recalled] = []
         for start in range(0, len(weighed), 2 * limit):
             part = weighed[start : start + 2 * limit]
-            lines = self._lines(field, [one.node for one in part])
-            found += [fused(lines[one.node.id], one) for one in part if one.node.id in lines]
+            self._active(field, [one.node for one in part])
+            lines = self._looked_up
+            found += [fused(line, one) for one in part if (line := lines[one.node.id]) is not None]
             if len(found) >= limit:
                 break
         return found[:limit]
+
+    def _active(self, field: Field, nodes: Sequence[Node]) -> list[Node]:
+        """Those that are active and pass the filters: no other takes a place in a pool."""
+        new = [one for one in nodes if one.id not in self._looked_up]
+        lines = self._lines(field, new)
+        self._looked_up |= {one.id: lines.get(one.id) for one in new}
+        return [one for one in nodes if self._looked_up[one.id] is not None]
 
     def _lines(self, field: Field, nodes: Sequence[Node]) -> dict[str, Candidate]:
         """Read the lines of those that are active and pass the filters."""

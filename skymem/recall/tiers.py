@@ -1,7 +1,6 @@
 """Every memory of one agent, for a reader: by words, line by line, or by id."""
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
@@ -25,7 +24,9 @@ from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.standings import Standings
 from skymem.stores.tiers import tier_files
-from skymem.stores.words import WordIndex, WordIndexBusyError
+from skymem.stores.unchanged import still_there
+from skymem.stores.word_file import WordIndexBusyError
+from skymem.stores.words import WordIndex
 
 BATCH_ENTRIES: Final = 500
 
@@ -53,6 +54,7 @@ class Tiers:
         self._agent = shelf.paths.name
         self._ask_standings = standings
         self._lexicon: Lexicon | None = None
+        self._as_read = catalog.as_read(self._agent)
 
     def catch_up(self, words: WordIndex) -> None:
         """Bring a word index up to date, as far as a moment allows.
@@ -63,15 +65,6 @@ class Tiers:
         ends = time.monotonic() + CATCH_UP_SECONDS
         with contextlib.suppress(WordIndexBusyError):  # somebody else does it
             words.catch_up(self._shelf, self._catalog, lambda: time.monotonic() > ends)
-
-    def have_moved(self) -> bool:
-        """Whether a file was rewritten since the catalog was caught up: lines may be missed."""
-        on_disk = dict(tier_files(self._shelf.paths))
-        known = self._catalog.as_read(self._agent)
-        return any(
-            name not in on_disk or os.stat(on_disk[name]).st_ino != row.inode
-            for name, row in known.items()
-        )
 
     @contextlib.contextmanager
     def looking_up(self, words: WordIndex) -> Iterator[None]:
@@ -90,6 +83,11 @@ class Tiers:
     @cached_property
     def _standings(self) -> Standings:
         return self._ask_standings()
+
+    def were_rewritten(self) -> bool:
+        """Whether a file is not the one any more whose places the catalog knew."""
+        files = dict(tier_files(self._shelf.paths))
+        return not all(still_there(files.get(name), row) for name, row in self._as_read.items())
 
     def best_by_words(self, scale: Scale, filters: Filters, limit: int) -> list[Candidate]:
         """The best by row R2's score, best first; damage is passed over."""
@@ -141,7 +139,7 @@ class Tiers:
 
     def _scan_lines(self, best: Best, scale: Scale, filters: Filters) -> None:
         glance = Glance(scale.tokens, scale.bias, scale.now_us)
-        covered = self.lexicon.index.covered()
+        covered = self.lexicon.index.covered(self._shelf.paths)
         for tier, file, lines in self._shelf.tier_lines(filters.tiers, covered):
             for start, raw, end in lines:
                 if raw is None or not glance.reaches(raw, best.floor):

@@ -6,21 +6,22 @@ It holds no line and no text, but every word of every memory: whoever may read i
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from skymem.stores.catalog_file import set_aside
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables, and of how words are split and stemmed: with another, it is made anew."""
 
 KEY_BYTES_MAX: Final = 48
 """A longer word, tag or value is known by its hash."""
 
 _SCHEMA: Final = """
-CREATE TABLE files (name TEXT PRIMARY KEY, inode INTEGER, read_to INTEGER, mtime_ns INTEGER,
-    tail BLOB);
+CREATE TABLE files (name TEXT PRIMARY KEY, file INTEGER, inode INTEGER, read_to INTEGER,
+    mtime_ns INTEGER, tail BLOB);
 CREATE TABLE docs (doc INTEGER PRIMARY KEY, id TEXT UNIQUE, digest BLOB, tier TEXT,
     session INTEGER, time_us INTEGER);
 CREATE INDEX docs_by_session ON docs (session, time_us, doc)
@@ -32,6 +33,60 @@ CREATE TABLE postings (key BLOB, first INTEGER, docs BLOB);
 CREATE UNIQUE INDEX postings_by_key ON postings (key, first);
 CREATE TABLE stems (stem BLOB, word BLOB, PRIMARY KEY (stem, word)) WITHOUT ROWID;
 """
+
+TABLES: Final = ("files", "docs", "sessions", "segments", "postings", "stems")
+
+
+class WordIndexError(Exception):
+    """The word index can't be used now: its lines are searched instead."""
+
+
+class WordIndexBusyError(WordIndexError):
+    """Another process writes to it: what it has can be read."""
+
+
+class WordFile:
+    """An open word index: statements whose failures are `WordIndexError`."""
+
+    def __init__(self, path: Path | None, database: sqlite3.Connection) -> None:
+        """Use `database`, which lies at `path`; None where it lies in memory."""
+        self._path = path
+        self._database = database
+
+    def _run(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Execute one statement; gives its rows."""
+        try:
+            return self._database.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
+    def _run_each(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        try:
+            self._database.executemany(query, rows)
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: sqlite3.Error) -> WordIndexError:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_BUSY:
+            return WordIndexBusyError(str(error))
+        # SQLITE_ERROR: a table is missing, or is another.
+        damaged = code == sqlite3.SQLITE_ERROR or not isinstance(error, sqlite3.OperationalError)
+        if damaged and self._path is not None:
+            with contextlib.suppress(OSError):
+                set_aside(self._path)  # who opens it next begins a new one
+        return WordIndexError(str(error))
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        self._run(begin)
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.rollback()
+            raise
 
 
 def open_file(path: Path, busy_ms: int) -> sqlite3.Connection:

@@ -3,25 +3,24 @@
 Derived from the lines the catalog knows, memory by memory in batches that are each one transaction,
 so that a kill costs a batch; what it has not come to yet is found in the lines. A number stands for
 a memory of that content in that tier for good: after a rewrite of a file only what is new is read
-again, and what has gone is found gone where it is looked up.
+again, and the numbers of what has gone are marked so.
 """
 
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from skymem.errors import DiskError
 from skymem.stores.catalog import Catalog, Found
-from skymem.stores.catalog_file import set_aside
 from skymem.stores.files import Files
-from skymem.stores.home import HomePaths
-from skymem.stores.shelf import Kept, Shelf
+from skymem.stores.home import AgentPaths, HomePaths
+from skymem.stores.shelf import Shelf
 from skymem.stores.tiers import tier_files
 from skymem.stores.unchanged import AsRead, still_there, tail_hash
-from skymem.stores.word_file import in_memory, key_of, open_file
+from skymem.stores.word_file import TABLES, WordFile, WordIndexError, in_memory, key_of, open_file
 from skymem.stores.word_segments import GONE, Segment
 
 BATCH: Final = 1000
@@ -32,15 +31,10 @@ MERGED: Final = 8
 
 ASKED_AT_ONCE: Final = 500
 
+_SWEEP: Final = ""
+"""The name under which it is kept how far the numbers are gone through for what has gone."""
+
 _COLUMNS: Final = "SELECT times, worths, sizes, flags FROM segments {} ORDER BY first"
-
-
-class WordIndexError(Exception):
-    """The word index can't be used now: its lines are searched instead."""
-
-
-class WordIndexBusyError(WordIndexError):
-    """Another process writes to it."""
 
 
 class Doc(NamedTuple):
@@ -63,15 +57,14 @@ class Columns(NamedTuple):
     flags: bytes
 
 
-class WordIndex:
+class WordIndex(WordFile):
     """The word index of one agent. One process writes while others read.
 
     Every call raises `WordIndexError` where the file can't be used.
     """
 
     def __init__(self, path: Path | None, database: sqlite3.Connection, agent: str) -> None:
-        self._path = path
-        self._database = database
+        super().__init__(path, database)
         self._agent = agent
 
     @classmethod
@@ -105,38 +98,6 @@ class WordIndex:
         finally:
             database.close()
 
-    def _run(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Execute one statement; gives its rows."""
-        try:
-            return self._database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise self._failed(error) from error
-
-    def _run_each(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
-        try:
-            self._database.executemany(query, rows)
-        except sqlite3.Error as error:
-            raise self._failed(error) from error
-
-    def _failed(self, error: sqlite3.Error) -> WordIndexError:
-        damaged = not isinstance(error, sqlite3.OperationalError)
-        if damaged and self._path is not None:
-            set_aside(self._path)  # who opens it next begins a new one
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            return WordIndexBusyError(str(error))
-        return WordIndexError(str(error))
-
-    @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
-        self._run(begin)
-        try:
-            yield
-        except BaseException:
-            self._database.rollback()
-            raise
-        self._run("COMMIT")
-
     def reading(self) -> contextlib.AbstractContextManager[None]:
         """See one state of it, whoever writes meanwhile."""
         return self._transaction("BEGIN")
@@ -149,64 +110,120 @@ class WordIndex:
         """Take in what the catalog knows, which is caught up; whether that is all of it.
 
         Raises:
-            WordIndexError: another process writes to it, or the disk is full; what it has stays.
+            WordIndexBusyError: another process writes to it; what it has can be read.
+            WordIndexError: the disk is full, or a file can't be read; what it has stays.
         """
-        if self._path is None:
+        # A catalog in memory numbers the files anew, so that nothing could be told from numbers.
+        if self._path is None or catalog.temporary:
             return False
-        known = catalog.as_read(self._agent)
-        rows = self._rows()
-        if _same(known, rows):
+        known, rows = catalog.as_read(self._agent), self._rows()
+        if known == rows:
             return True
         on_disk = dict(tier_files(shelf.paths))
-        for name in known.keys() & on_disk.keys():
-            done = _same_file(known[name], rows.get(name))
-            while not done:
-                if time_is_up():
+        try:
+            for name in sorted(known.keys() & on_disk.keys()):
+                if known[name] != rows.get(name) and not self._read(
+                    shelf, catalog, on_disk[name], known[name], time_is_up
+                ):
                     return False
-                with self._transaction("BEGIN IMMEDIATE"):
-                    done = self._read_some(shelf, catalog, on_disk[name], known[name])
+        except OSError as error:
+            raise WordIndexError(str(error)) from error
+        if gone := rows.keys() - known.keys() - {_SWEEP}:
+            with self._transaction("BEGIN IMMEDIATE"):
+                self._run_each("DELETE FROM files WHERE name = ?", ((name,) for name in gone))
+                self._note(_SWEEP, _FROM_START)
+        return self._sweep(catalog, time_is_up)
+
+    def begin_anew(self) -> None:
+        """Forget everything; the next catch-up reads all lines."""
         with self._transaction("BEGIN IMMEDIATE"):
-            for name in rows.keys() - known.keys():
-                self._run("DELETE FROM files WHERE name = ?", (name,))
-        return True
+            for table in TABLES:
+                self._run(f"DELETE FROM {table}")  # noqa: S608  (a constant)
 
     def _rows(self) -> dict[str, AsRead]:
-        query = "SELECT name, inode, read_to, mtime_ns, tail FROM files"
-        return {name: AsRead(0, *row) for name, *row in self._run(query)}
+        query = "SELECT name, file, inode, read_to, mtime_ns, tail FROM files"
+        return {name: AsRead(*row) for name, *row in self._run(query)}
 
-    def _read_some(self, shelf: Shelf, catalog: Catalog, path: Path, known: AsRead) -> bool:
-        """Take in the next batch of a file, and remember how far that goes; whether to its end."""
+    def _note(self, name: str, row: AsRead) -> None:
+        self._run("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (name, *row))
+
+    def _read(
+        self,
+        shelf: Shelf,
+        catalog: Catalog,
+        path: Path,
+        known: AsRead,
+        time_is_up: Callable[[], bool],
+    ) -> bool:
+        """Take in a file from where that was left, batch by batch; whether to its end.
+
+        Where the catalog has read it anew, all of it is gone through: what was kept under an id may
+        stand elsewhere now, or say something else.
+        """
         row = self._rows().get(path.name)
-        start = row.read_to if row is not None and still_there(path, row) else 0
-        places = catalog.places(self._agent, path.name, start, BATCH)
-        self._take_in([*shelf.read(places)], places)
-        now = known
-        reached = max((place.end for place in places.values()), default=known.read_to)
-        if len(places) == BATCH and reached < known.read_to:
-            now = AsRead(0, known.inode, reached, 0, _tail_of(path, reached))
-        self._run(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)",
-            (path.name, now.inode, now.read_to, now.mtime_ns, now.tail),
-        )
-        return now is known
+        same = row is not None and row.file == known.file and still_there(path, row)
+        at: int | None = row.read_to if row is not None and same else 0
+        while at is not None:
+            if time_is_up():
+                return False
+            with self._transaction("BEGIN IMMEDIATE"):
+                if row is not None and not same:
+                    self._note(_SWEEP, _FROM_START)
+                at = self._read_some(shelf, catalog, path, known, at)
+        return True
 
-    def _take_in(self, found: Sequence[Kept], places: Mapping[str, Found]) -> None:
+    def _read_some(
+        self, shelf: Shelf, catalog: Catalog, path: Path, known: AsRead, at: int
+    ) -> int | None:
+        """Take in the next batch of a file, and remember how far that goes; None at its end."""
+        places = catalog.places(self._agent, path.name, at, BATCH)
+        self._take_in(shelf, places)
+        if len(places) < BATCH:
+            self._note(path.name, known)
+            return None
+        reached = max(place.end for place in places.values())
+        row = AsRead(known.file, known.inode, reached, 0, _tail_of(path, reached))
+        self._note(path.name, row)
+        return reached
+
+    def _take_in(self, shelf: Shelf, places: Mapping[str, Found]) -> None:
+        """Give numbers to memories that are new here, or say something else than they did."""
+        held = self._held([*places])
+        new = {
+            name: place
+            for name, place in places.items()
+            if name not in held or held[name][1:] != (place.digest, place.tier)
+        }
         segment = Segment(self._next())
-        held = self._held([kept.id for kept in found])
         rows = []
-        for kept in sorted(found, key=lambda one: places[one.id].start):
-            place = places[kept.id]
-            before = held.get(kept.id)
-            if before is not None:
-                if before[1:] == (place.digest, place.tier):
-                    continue
-                self._bury(before[0])
+        for kept in shelf.read(new):
             doc = segment.add(kept.memory, kept.tier)
             session = self._session(kept.memory.scope.get("session"))
-            rows.append((doc, kept.id, place.digest, kept.tier, session, kept.memory.time_us))
+            digest = places[kept.id].digest
+            rows.append((doc, kept.id, digest, kept.tier, session, kept.memory.time_us))
         if rows:
+            self._bury([held[row[1]][0] for row in rows if row[1] in held])
             self._run_each("INSERT INTO docs VALUES (?, ?, ?, ?, ?, ?)", rows)
             self._write(segment)
+
+    def _sweep(self, catalog: Catalog, time_is_up: Callable[[], bool]) -> bool:
+        """Mark what has left the tiers since, if anything can have; whether it is through."""
+        while _SWEEP in self._rows():
+            if time_is_up():
+                return False
+            with self._transaction("BEGIN IMMEDIATE"):
+                row = self._rows().get(_SWEEP, _FROM_START)
+                query = "SELECT doc, id FROM docs WHERE doc >= ? ORDER BY doc LIMIT ?"
+                docs = self._run(query, (row.read_to, BATCH))
+                there = catalog.find(self._agent, [name for _, name in docs])
+                self._bury(
+                    [doc for doc, one in docs if one not in there or there[one].tier == "trash"]
+                )
+                if docs:
+                    self._note(_SWEEP, row._replace(read_to=docs[-1][0] + 1))
+                else:
+                    self._run("DELETE FROM files WHERE name = ?", (_SWEEP,))
+        return True
 
     def _next(self) -> int:
         (found,) = self._run("SELECT MAX(first + docs) FROM segments")[0]
@@ -216,14 +233,18 @@ class WordIndex:
         query = "SELECT id, doc, digest, tier FROM docs WHERE id IN ({})"
         return {row[0]: row[1:] for row in self._ask_each(query, ids)}
 
-    def _bury(self, doc: int) -> None:
-        """What has this number is no more: its line was moved, or changed by hand."""
-        self._run("DELETE FROM docs WHERE doc = ?", (doc,))
-        query = "SELECT first, flags FROM segments WHERE first <= ? ORDER BY first DESC LIMIT 1"
-        first, flags = self._run(query, (doc,))[0]
-        changed = bytearray(flags)
-        changed[doc - first] |= GONE
-        self._run("UPDATE segments SET flags = ? WHERE first = ?", (changed, first))
+    def _bury(self, docs: Sequence[int]) -> None:
+        """Mark numbers whose memories are no more: a line was moved, removed or changed by hand."""
+        if not docs:
+            return
+        self._run_each("DELETE FROM docs WHERE doc = ?", ((doc,) for doc in docs))
+        query = "SELECT first, docs, flags FROM segments WHERE first <= ? AND first + docs > ?"
+        for first, count, flags in self._run(query, (max(docs), min(docs))):
+            changed = bytearray(flags)
+            for doc in docs:
+                if first <= doc < first + count:
+                    changed[doc - first] |= GONE
+            self._run("UPDATE segments SET flags = ? WHERE first = ?", (changed, first))
 
     def _session(self, name: str | None) -> int | None:
         if name is None:
@@ -276,9 +297,17 @@ class WordIndex:
 
     # -- asking ---------------------------------------------------------------------------------
 
-    def covered(self) -> dict[str, int]:
-        """How far it has come with each file: what is beyond is found in the lines."""
-        return {name: row.read_to for name, row in self._rows().items()}
+    def covered(self, agent: AgentPaths) -> dict[str, int]:
+        """How far it has come with each file, as that is now: beyond are only the lines."""
+        files = dict(tier_files(agent))
+        rows = self._rows()
+        return {
+            name: row.read_to for name, row in rows.items() if still_there(files.get(name), row)
+        }
+
+    def count(self) -> tuple[int, int]:
+        """How many numbers it has given, and how many of them are of memories that are there."""
+        return self._next(), int(self._run("SELECT COUNT(*) FROM docs")[0][0])
 
     def columns(self) -> Columns:
         """What weighs each memory, by its number."""
@@ -334,15 +363,7 @@ class WordIndex:
 
 EMPTY: Final = Columns(b"", b"", b"", b"")
 
-
-def _same_file(known: AsRead, row: AsRead | None) -> bool:
-    return row is not None and row[1:] == known[1:]
-
-
-def _same(known: Mapping[str, AsRead], rows: Mapping[str, AsRead]) -> bool:
-    return known.keys() == rows.keys() and all(
-        _same_file(known[name], rows[name]) for name in known
-    )
+_FROM_START: Final = AsRead(0, 0, 0, 0, b"")
 
 
 def _tail_of(path: Path, end: int) -> bytes:
