@@ -30,7 +30,7 @@ _RUN: Final = re.compile(r"\w+")
 
 # Scripts that put no space between words. Hangul is among them although Korean has spaces: its
 # particles stand on the word without one, and "서울" must find "서울에서".
-_UNSPACED: Final = re.compile(
+UNSPACED: Final = re.compile(
     "["
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Myanmar
@@ -87,7 +87,7 @@ def tokens(text: str) -> set[str]:
 
 def _bigrams(runs: Iterable[str]) -> Iterator[str]:
     for run in runs:
-        for clause in _UNSPACED.findall(run):
+        for clause in UNSPACED.findall(run):
             for at in range(len(clause) - 1):
                 yield clause[at : at + 2]
 

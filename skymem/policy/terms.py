@@ -12,7 +12,7 @@ from typing import Final
 
 import Stemmer
 
-from skymem.policy.rank import tokens
+from skymem.policy.rank import UNSPACED, tokens
 
 STEMMED_LETTERS_MAX: Final = 40
 """A longer run of letters is no word of a language."""
@@ -63,7 +63,7 @@ def stems(words: Iterable[str]) -> set[str]:
 
 
 def _without_clauses(words: AbstractSet[str]) -> set[str]:
-    pairs = {word for word in words if len(word) == 2 and not word.isascii()}
+    pairs = {word for word in words if len(word) == 2 and UNSPACED.fullmatch(word)}
     return {
         word
         for word in words

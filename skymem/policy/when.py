@@ -5,14 +5,14 @@ in English and in UTC; a time that isn't recognised only leaves the order as it 
 """
 
 import re
-from calendar import monthrange
+from calendar import isleap, monthrange
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 DAY_US: Final = 86_400_000_000
-LAST_US: Final = 9_000 * 366 * DAY_US
-"""A time beyond it has no calendar here."""
+LAST_US: Final = 253_370_764_800_000_000 - 1
+"""The end of the year 9998: of a later year the next one has no calendar here."""
 
 FADE_DAYS: Final = 7.0
 """Days from a period at which half of its nearness is left: people tell of a thing afterwards."""
@@ -36,15 +36,20 @@ _NAMES: Final = re.compile(
     r"|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th))\b",
     re.IGNORECASE,
 )
-_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
 _YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
 _MONTH: Final = re.compile(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
 _MAY: Final = re.compile(
     r"\b(?:in|of|on|by|during|since|until|early|late|mid|last|\d{1,2}(?:st|nd|rd|th)?)[\s-]+may\b"
-    r"|\bmay,?\s+\d",
+    r"|\bmay,?\s+(?:the\s+)?\d",
     re.IGNORECASE,
 )
-_DAY: Final = re.compile(r"\b([0-3]?\d)(?:st|nd|rd|th)?\b")
+_DAY: Final = r"([0-3]?\d)(?:st|nd|rd|th)?"
+_DAY_OF: Final = re.compile(
+    rf"\b{_DAY}(?:\s+of)?[\s-]+({'|'.join(MONTHS)})\b"
+    rf"|\b({'|'.join(MONTHS)})[\s,-]+(?:the\s+)?{_DAY}\b",
+    re.IGNORECASE,
+)
 _AGO: Final = re.compile(r"\b(\d{1,3}|a|an|one|two|three)\s+(day|week|month|year)s?\s+ago\b", re.I)
 _NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
 _RELATIVE: Final = re.compile(
@@ -77,7 +82,7 @@ class Times(NamedTuple):
         if time_us is None or not (self.periods or self.every_year):
             return 0.0
         periods = [*self.periods]
-        if self.every_year is not None and 0 <= time_us < LAST_US:
+        if self.every_year is not None and 0 <= time_us <= LAST_US:
             year = datetime.fromtimestamp(time_us / 1_000_000, UTC).year
             periods += _dated([year - 1, year, year + 1], *self.every_year)
         away = min((_away(time_us, one) for one in periods), default=None)
@@ -86,7 +91,7 @@ class Times(NamedTuple):
 
 def times_of(query: str, now_us: int) -> Times:
     """Read what a query says of time."""
-    now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
+    now = datetime.fromtimestamp(min(now_us, LAST_US) // 1_000_000, UTC)
     dated = [
         period
         for year, month, day in _ISO.findall(query)
@@ -98,7 +103,7 @@ def times_of(query: str, now_us: int) -> Times:
     if day is not None and years:
         dated += _dated(years, *day)
     elif years:
-        dated += (_between(datetime(year, 1, 1, tzinfo=UTC), 366) for year in years)
+        dated += map(_year, years)
     periods = (*dated, *_relative(plain, now))
     return Times(periods, None if years else day, _ASKS.search(query) is not None)
 
@@ -117,8 +122,10 @@ def _day_of_year(query: str) -> tuple[int, int | None] | None:
     month = _month_of(query)
     if month is None:
         return None
-    days = [int(one) for one in _DAY.findall(_YEAR.sub(" ", query))]
-    return month, next((one for one in days if 1 <= one <= 31), None)
+    for before, its, name, after in _DAY_OF.findall(query):
+        if (its or name).casefold() == MONTHS[month - 1]:
+            return month, int(before or after)
+    return month, None
 
 
 def _month_of(query: str) -> int | None:
@@ -160,10 +167,14 @@ def _begun(today: datetime, unit: str, back: int) -> Period:
     if unit == "week":
         return _between(today - timedelta(days=today.weekday() + 7 * back), 7)
     if unit == "year":
-        return _between(datetime(max(1, today.year - back), 1, 1, tzinfo=UTC), 366)
+        return _year(max(1, today.year - back))
     months = today.year * 12 + today.month - 1 - back
     year, month = max(1, months // 12), months % 12 + 1
     return _between(datetime(year, month, 1, tzinfo=UTC), monthrange(year, month)[1])
+
+
+def _year(year: int) -> Period:
+    return _between(datetime(year, 1, 1, tzinfo=UTC), 365 + isleap(year))
 
 
 def _between(start: datetime, days: int) -> Period:

@@ -97,7 +97,7 @@ class Field:
         self._terms = dict.fromkeys(sorted(terms(query)), 0.0)
         self._listed = {term: lexicon.with_stem(term) for term in self._terms}
         for term, listed in self._listed.items():
-            having = len(listed) + sum(term in one.stems for one in loose)
+            having = lexicon.alive_of(listed) + sum(term in one.stems for one in loose)
             self._terms[term] = fusion.rarity(having, lexicon.count + len(loose))
         self._whole = sum(self._terms.values()) or 1.0
         self._nodes: dict[int, Node] = {}

@@ -71,6 +71,10 @@ class Lexicon:
             return lists[0]
         return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.uint32)
 
+    def alive_of(self, numbers: NDArray[np.uint32]) -> int:
+        """How many of these are still there, as far as it knows."""
+        return int(np.count_nonzero(self.alive[numbers]))
+
     def allowed(self, filters: Filters) -> NDArray[np.bool_]:
         """Who may pass the filters; who may not, does not."""
         mask: NDArray[np.bool_] = self.alive.copy()
