@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from skymem.jobs import runner
 from skymem.jobs.detail import Outcome
@@ -22,6 +23,10 @@ from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.lines import last_newline_end, read_entries
 from skymem.stores.quarantine import Quarantine
 from skymem.stores.shelf import Shelf
+
+# A busy machine may take a second for what takes a millisecond: that is no defect of the example.
+settings.register_profile("skymem", deadline=None)
+settings.load_profile("skymem")
 
 START = 1_700_000_000.0
 

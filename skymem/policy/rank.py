@@ -101,7 +101,7 @@ def tokens_of(content: str, tags: Iterable[str]) -> set[str]:
     text = "\n".join((content, *tags))
     found = tokens(text)
     if not text.isascii():
-        found.update(*_UNSPACED.findall(text))
+        found.update(*UNSPACED.findall(text))
     return found
 
 

@@ -72,7 +72,7 @@ def test_with_an_engine_meaning_answers_too(remembered: Shell, engine: Meanings)
     engine.cosines = {log: 1.0}
     told = remembered("recall", "network outage", "--json")
 
-    assert (told.json["mode"], told.json["degraded"], told.err) == ("hybrid", [], "")
+    assert (told.json["mode"], told.json["degraded"], told.err) == ("fusion", [], "")
     assert told.json["results"][0]["parts"]["semantic"] == 1.0
 
 
@@ -238,7 +238,7 @@ def test_deterministic_recall_loads_nothing_heavy(remembered: Shell) -> None:
     code = (
         "import sys; from skymem.cli.entry import _run\n"
         "try: _run(sys.argv[1:])\n"
-        "finally: print(sorted({'numpy', 'chromadb', 'onnxruntime'} & set(sys.modules)))"
+        "finally: print(sorted({'torch', 'chromadb', 'onnxruntime'} & set(sys.modules)))"
     )
     words = ["--home", str(remembered.home), "recall", "reports", "--mode", "deterministic"]
     done = subprocess.check_output([sys.executable, "-c", code, *words], text=True)
