@@ -36,6 +36,7 @@ _NAMES: Final = re.compile(
     r"|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th))\b",
     re.IGNORECASE,
 )
+_NAMES_IN_LOWER_CASE: Final = re.compile(_NAMES.pattern)
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
 _YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
 _MONTH: Final = re.compile(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
@@ -110,6 +111,8 @@ def times_of(query: str, now_us: int) -> Times:
 
 def names_a_time(text: str) -> bool:
     """Whether a text says when something was: by a date, a day, a season, or "last week"."""
+    if text.isascii():  # a third of the time: every memory is asked once
+        return _NAMES_IN_LOWER_CASE.search(text.lower()) is not None
     return _NAMES.search(text) is not None
 
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from skymem.stores.catalog_file import set_aside
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the tables, and of how words are split and stemmed: with another, it is made anew."""
 
-KEY_BYTES_MAX: Final = 48
-"""A longer word, tag or value is known by its hash."""
+KEY_BYTES_MAX: Final = 49
+"""A longer key is known by the hash of its word, tag or value."""
 
 _SCHEMA: Final = """
 CREATE TABLE files (name TEXT PRIMARY KEY, file INTEGER, inode INTEGER, read_to INTEGER,
@@ -27,12 +27,14 @@ CREATE TABLE docs (doc INTEGER PRIMARY KEY, id TEXT UNIQUE, digest BLOB, tier TE
 CREATE INDEX docs_by_session ON docs (session, time_us, doc)
     WHERE session IS NOT NULL AND time_us IS NOT NULL;
 CREATE TABLE sessions (session INTEGER PRIMARY KEY, name TEXT UNIQUE);
-CREATE TABLE segments (first INTEGER PRIMARY KEY, docs INTEGER, times BLOB, worths BLOB,
-    sizes BLOB, flags BLOB);
-CREATE TABLE postings (key BLOB, first INTEGER, docs BLOB);
-CREATE UNIQUE INDEX postings_by_key ON postings (key, first);
+CREATE TABLE segments (first INTEGER PRIMARY KEY, docs INTEGER, run INTEGER, times BLOB,
+    worths BLOB, sizes BLOB, flags BLOB);
+CREATE TABLE postings (run INTEGER, key BLOB, docs BLOB, PRIMARY KEY (run, key)) WITHOUT ROWID;
 CREATE TABLE stems (stem BLOB, word BLOB, PRIMARY KEY (stem, word)) WITHOUT ROWID;
 """
+
+# `postings`: those of a segment stand together, in the order of their keys, so that writing one and
+# putting several together goes through the file once, from end to end.
 
 TABLES: Final = ("files", "docs", "sessions", "segments", "postings", "stems")
 
@@ -112,11 +114,11 @@ def in_memory() -> sqlite3.Connection:
 
 
 def key_of(sort: str, value: str) -> bytes:
-    """Spell what a posting list is kept under: `w` a word, `t` a tag, `k` a kind, `m` metadata."""
-    raw = value.encode("utf-8", "surrogatepass")
-    if len(raw) > KEY_BYTES_MAX:
-        raw = b"\0" + blake2b(raw, digest_size=16).digest()
-    return sort.encode() + raw
+    """Spell what a list is kept under: `w` for a word, `t` a tag, `k` a kind, `m` metadata."""
+    key = (sort + value).encode("utf-8", "surrogatepass")
+    if len(key) > KEY_BYTES_MAX:
+        key = key[:1] + b"\0" + blake2b(key[1:], digest_size=16).digest()
+    return key
 
 
 def _connect(path: Path, busy_ms: int) -> sqlite3.Connection:

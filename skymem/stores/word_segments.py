@@ -4,9 +4,13 @@ A segment is a run of memories, numbered on; the lists of several are one by bei
 """
 
 from array import array
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 from skymem.model.memory import Memory
 from skymem.model.spelling import spelled
@@ -15,6 +19,8 @@ from skymem.policy.rank import tokens_of
 from skymem.policy.terms import stem
 from skymem.policy.when import names_a_time
 from skymem.stores.word_file import key_of
+
+Rows: TypeAlias = Callable[[], list[tuple[bytes, bytes]]]
 
 NO_TIME: Final = -(2**62)
 """The time of a memory that says none: older than any."""
@@ -26,6 +32,7 @@ NAMES_A_TIME: Final = 2
 GONE: Final = 4
 ARCHIVE: Final = 8
 
+_NESTED: Final = ("[", "{")
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 
 UNLISTED: Final = frozenset({
@@ -46,8 +53,13 @@ class Segment:
     """Different words, `SIZE_MAX` at most."""
 
     flags: "array[int]" = field(default_factory=lambda: array("B"))
-    postings: dict[bytes, "array[int]"] = field(default_factory=dict)
-    words: set[str] = field(default_factory=set)
+    words: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Who has each word."""
+
+    labels: defaultdict[tuple[str, str], list[int]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """Who has each tag, kind or metadata, by the arguments of `key_of`."""
 
     def add(self, memory: Memory, tier: str) -> int:
         """Take a memory in; returns its number."""
@@ -57,40 +69,71 @@ class Segment:
         self.worths.append(worth(memory).importance)
         self.sizes.append(min(SIZE_MAX, len(words)))
         self.flags.append(signs_of(memory) | (ARCHIVE if tier == "archive" else 0))
-        self.words |= words
-        for key in {*(key_of("w", word) for word in words), *_labels(memory)}:
-            self.postings.setdefault(key, array("I")).append(doc)
+        for word in words:
+            self.words[word].append(doc)
+        for label in {*_labels(memory)}:
+            self.labels[label].append(doc)
         return doc
 
+    def postings(self) -> list[tuple[bytes, bytes]]:
+        """Who has what, by keys, in their order."""
+        lists = [(key_of("w", word), docs) for word, docs in self.words.items()]
+        lists += [(key_of(*label), docs) for label, docs in self.labels.items()]
+        return sorted((key, array("I", docs).tobytes()) for key, docs in lists)
+
     def stems(self) -> Iterator[tuple[bytes, bytes]]:
-        """Each of its words with its stem, as keys."""
-        return ((key_of("w", stem(word)), key_of("w", word)) for word in self.words)
+        """Each of its words that is not its own stem, with that, as keys."""
+        pairs = ((stem(word), word) for word in self.words)
+        return ((key_of("w", cut), key_of("w", word)) for cut, word in pairs if cut != word)
 
 
 def signs_of(memory: Memory) -> int:
     """What a text shows by itself, as flags."""
-    question = memory.searchable.rstrip().endswith(_QUESTION_MARKS)
-    return QUESTION * question | NAMES_A_TIME * names_a_time(memory.searchable)
+    text = memory.searchable
+    question = text.rstrip().endswith(_QUESTION_MARKS)
+    return QUESTION * question | NAMES_A_TIME * names_a_time(text)
 
 
 def meta_key(name: str, spelled: str) -> bytes | None:
     """What memories with this metadata are listed under; None where they aren't listed."""
-    if name in UNLISTED or spelled.startswith(("[", "{")):
+    if name in UNLISTED or spelled.startswith(_NESTED):
         return None
     return key_of("m", f"{name}={spelled}")
 
 
-def _labels(memory: Memory) -> Iterator[bytes]:
-    yield from (key_of("t", tag) for tag in memory.tags)
+def put_together(parts: Sequence[Rows]) -> Iterator[tuple[bytes, bytes]]:
+    """Put lists of segments end to end, each under its key; some of each part are held at a time.
+
+    Each part gives rows of a key and a list, in the order of keys, and none when it is at its end.
+    """
+    held: list[list[tuple[bytes, bytes]]] = [[] for _ in parts]
+    left = set(range(len(parts)))
+    while left:
+        for place in [one for one in left if not held[one]]:
+            held[place] = parts[place]()
+            left -= set() if held[place] else {place}
+        upto = min((held[place][-1][0] for place in left), default=b"")
+        rows = []
+        for place in sorted(left):
+            at = bisect_right(held[place], upto, key=itemgetter(0))
+            rows += held[place][:at]
+            del held[place][:at]
+        rows.sort(key=itemgetter(0))  # of equal keys, the earlier segment's stays first
+        for key, lists in groupby(rows, itemgetter(0)):
+            yield key, b"".join(docs for _, docs in lists)
+
+
+def _labels(memory: Memory) -> Iterator[tuple[str, str]]:
+    yield from (("t", tag) for tag in memory.tags)
     if memory.kind is not None:
-        yield key_of("k", memory.kind)
-    for place in (memory.fields, memory.metadata):
-        yield from _listed(place)
+        yield "k", memory.kind
+    yield from _listed(memory.fields)
+    yield from _listed(memory.metadata)
 
 
-def _listed(place: Mapping[str, Any]) -> Iterator[bytes]:
+def _listed(place: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in place.items():
         if name not in UNLISTED and not isinstance(value, list | dict):
-            key = meta_key(name, spelled(value))
-            if key is not None:
-                yield key
+            text = spelled(value)
+            if not text.startswith(_NESTED):
+                yield "m", f"{name}={text}"
