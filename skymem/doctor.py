@@ -234,9 +234,12 @@ def _agents(home: Home, *, whom: Sequence[str], left_alone: bool) -> Iterator[Ch
     for reason in work.degraded:
         text = f"{reason} (state/catalog.db); done without, it is made anew when it can be"
         yield _say("note", "catalog", text)
-    if aside.exists():
-        text = f"state/{aside.name} could not be read and was made anew; it can be removed"
-        yield _say("note", "catalog", text)
+    asides = [aside] if aside.exists() else []
+    for path in (*asides, *sorted(home.paths.words.glob("*.unreadable"))):
+        where = path.relative_to(home.paths.root)
+        yield _say(
+            "note", "catalog", f"{where} could not be read and was made anew; it can be removed"
+        )
 
 
 def _agent(work: Workplace, catalog: Catalog, name: str) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from skymem.app import Home
 from skymem.daemon import pauses, runs
 from skymem.errors import SkymemError
-from skymem.stores import clock_record, ledger_head, model_record, recall_log
+from skymem.stores import clock_record, ledger_head, model_record, recall_log, word_file
 from skymem.stores.catalog_file import catalog_path
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
@@ -47,7 +47,7 @@ def look_at_files(home: Home, agents: Sequence[str]) -> Iterator[Finding]:
     looks = [*_of_home(home)]
     for own in whose:
         looks += _of_agent(home, own)
-    places = [*home.paths.own, *(one for own in whose for one in own.directories)]
+    places = [*home.paths.own, home.paths.words, *(one for own in whose for one in own.directories)]
     for place in places:
         if os.path.lexists(place) and not os.path.isdir(place):
             yield Finding(problem=True, text=f"{place} is no directory; move away what is there")
@@ -89,6 +89,8 @@ def _of_agent(home: Home, own: AgentPaths) -> Iterator[_Look]:
     yield _Look(own.protected, partial(_protected, own.protected))
     recalled = partial(recall_log.damage, home.paths, own.name)
     yield _Look(home.paths.recalled(own.name), recalled, made_anew=True)
+    words = home.paths.words_of(own.name)
+    yield _Look(words, partial(word_file.damage, words), made_anew=True)
     for pattern in TIER_NAMES:
         yield from map(_Look, sorted(own.directory.glob(pattern)))
 

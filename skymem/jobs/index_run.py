@@ -20,6 +20,7 @@ from skymem.jobs.index import (
     named_short,
 )
 from skymem.jobs.stale import ids_of_index
+from skymem.jobs.words import keep_words
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
@@ -64,6 +65,8 @@ def run(
         if work.engine is None:
             work.degrade("index: SKYMEM_ENGINE=off keeps the engine from being used")
         report.results = [_rehearsed(work, catalog, agent) for agent in agents]
+        if not dry_run:
+            keep_words(work, catalog, agents, force=force)
         if not dry_run and work.engine is not None:
             whom = [one.agent for one in report.results if not only_if_owed or one.owed]
             done = _indexed(work, catalog, whom, report, force=force, batch=batch)

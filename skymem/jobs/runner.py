@@ -31,6 +31,7 @@ from skymem.jobs.rehearse import (
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import COMBINED, JOBS, Job, Table, steps_of, threshold_of
 from skymem.jobs.undo import undo
+from skymem.jobs.words import keep_words
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog
@@ -85,6 +86,7 @@ def run(
         for agent in agents:
             outcomes.extend(doing(agent, steps))
         if not dry_run:
+            keep_words(work, catalog, agents)
             index.follow_up(work, catalog, agents)
         pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)
     seconds = (time.monotonic() - clock) / len(steps)

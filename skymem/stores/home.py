@@ -166,6 +166,10 @@ class HomePaths:
         """The word indexes of all agents."""
         return self.state / "words"
 
+    def words_of(self, agent: str) -> Path:
+        """The word index of an agent."""
+        return self.words / f"{agent}.db"
+
     @property
     def models(self) -> Path:
         """Models made or fetched for this home."""

@@ -33,6 +33,8 @@ CREATE TABLE postings (run INTEGER, key BLOB, docs BLOB, PRIMARY KEY (run, key))
 CREATE TABLE stems (stem BLOB, word BLOB, PRIMARY KEY (stem, word)) WITHOUT ROWID;
 """
 
+_SQLITE: Final = b"SQLite format 3\0"
+
 # `postings`: those of a segment stand together, in the order of their keys, so that writing one and
 # putting several together goes through the file once, from end to end.
 
@@ -104,6 +106,20 @@ def open_file(path: Path, busy_ms: int) -> sqlite3.Connection:
     except sqlite3.DatabaseError:
         set_aside(path)
         return _connect(path, busy_ms)
+
+
+def damage(path: Path) -> str:
+    """What is wrong with an index, as far as its first bytes tell; "" where nothing is."""
+    try:
+        with path.open("rb") as stream:
+            begins = stream.read(len(_SQLITE))
+    except FileNotFoundError:
+        return ""
+    if begins in (b"", _SQLITE):
+        return ""
+    return (
+        f"state/words/{path.name} can't be read: recall looks through the lines, and makes it anew"
+    )
 
 
 def in_memory() -> sqlite3.Connection:

@@ -20,7 +20,15 @@ from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.shelf import Shelf
 from skymem.stores.tiers import tier_files
 from skymem.stores.unchanged import AsRead, still_there, tail_hash
-from skymem.stores.word_file import TABLES, WordFile, WordIndexError, in_memory, key_of, open_file
+from skymem.stores.word_file import (
+    TABLES,
+    WordFile,
+    WordIndexBusyError,
+    WordIndexError,
+    in_memory,
+    key_of,
+    open_file,
+)
 from skymem.stores.word_segments import GONE, Rows, Segment, put_together
 
 BATCH: Final = 2000
@@ -81,7 +89,7 @@ class WordIndex(WordFile):
         Raises:
             WordIndexError: there is no way to keep one on this disk.
         """
-        path = paths.words / f"{agent}.db"
+        path = paths.words_of(agent)
         try:
             files.make_directory(paths.words)
             database = open_file(path, busy_ms)
@@ -173,8 +181,18 @@ class WordIndex(WordFile):
             with self._transaction("BEGIN IMMEDIATE"):
                 if row is not None and not same:
                     self._note(_SWEEP, _FROM_START)
+                at = self._reached(path.name, known, at) if at else 0
                 at = self._read_some(shelf, catalog, path, known, at)
         return True
+
+    def _reached(self, name: str, known: AsRead, at: int) -> int:
+        """How far it has come with a file by now, others having written to it as well."""
+        row = self._rows().get(name)
+        if row is None:
+            return 0  # it was begun anew
+        if row.file != known.file:
+            raise WordIndexBusyError("another process reads the lines anew")
+        return min(at, row.read_to)
 
     def _read_some(
         self, shelf: Shelf, catalog: Catalog, path: Path, known: AsRead, at: int

@@ -113,6 +113,7 @@ MADE_ANEW = [
     ("state/ledger_head.json", garble, "the next run notes it anew"),
     ("state/recalled/sky.json", garble, "the next recall counts anew"),
     ("state/catalog.db", garble, "made anew"),
+    ("state/words/sky.db", garble, "makes it anew"),
 ]
 """Damage that mends itself, and costs something until then."""
 
@@ -249,3 +250,14 @@ def test_how_far_the_ledger_is_read_is_told(lived_in: Shell) -> None:
     whole = (lived_in.home / LEDGER).stat().st_size
     assert told[-1] == ("ledger", whole, whole)
     assert json.loads((lived_in.home / "state/ledger_head.json").read_bytes())["end"] == whole
+
+
+def test_a_word_index_that_was_set_aside_is_a_note_until_it_is_removed(lived_in: Shell) -> None:
+    path = damaged(lived_in, "state/words/sky.db", garble)
+    assert lived_in("recall", "tea").code == 0
+    aside = path.with_name("sky.db.unreadable")
+    assert aside.exists()
+    told = lived_in("doctor")
+    assert (told.code, "it can be removed" in said_of(aside, told.out)) == (0, True)
+    aside.unlink()
+    assert "sky.db" not in lived_in("doctor").out

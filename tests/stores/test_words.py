@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skymem.stores import words
+from skymem.stores.word_file import WordIndexBusyError
 from tests.conftest import START, Desk, line
 from tests.stores.word_index import Index, check_whole, opened, rewrite, teas, there, write
 
@@ -191,5 +192,45 @@ def test_begun_anew_it_is_empty_and_filled_again(index: Index) -> None:
     index.words.begin_anew()
     assert index.words.count() == (0, 0)
     assert index.has("tea") == []
+    assert index.catch_up()
+    check_whole(index)
+
+
+@pytest.mark.usefixtures("small")
+def test_begun_anew_by_another_in_the_middle_nothing_is_left_out(desk: Desk, index: Index) -> None:
+    write(desk.tiers.long_term, *teas(10))
+    asked: list[int] = []
+
+    def meanwhile() -> bool:
+        asked.append(1)
+        if len(asked) == 3:
+            with opened(desk) as other:
+                other.words.begin_anew()
+        return False
+
+    index.catalog.catch_up(desk.tiers)
+    assert index.words.catch_up(desk.shelf(), index.catalog, meanwhile)
+    assert len(asked) == 6
+    check_whole(index)
+
+
+@pytest.mark.usefixtures("small")
+def test_who_reads_lines_that_another_has_read_anew_leaves_it_to_that_one(
+    desk: Desk, index: Index
+) -> None:
+    write(desk.tiers.long_term, *teas(10))
+    asked: list[int] = []
+
+    def meanwhile() -> bool:
+        asked.append(1)
+        if len(asked) == 3:
+            rewrite(desk.tiers.long_term, teas(9, start=5))
+            with opened(desk) as other:
+                assert other.catch_up()
+        return False
+
+    index.catalog.catch_up(desk.tiers)
+    with pytest.raises(WordIndexBusyError):
+        index.words.catch_up(desk.shelf(), index.catalog, meanwhile)
     assert index.catch_up()
     check_whole(index)
