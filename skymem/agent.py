@@ -81,15 +81,15 @@ class AgentMemory:
         Args:
             query: what to look for, in your own words.
             limit: how many, at most.
-            mode: `auto` and `hybrid` weigh words and meaning, and do without meaning where there is
-                no engine; `deterministic` or `semantic` asks for one of them alone.
+            mode: `auto`, which is `fusion`, and `hybrid` weigh words and meaning, and do without
+                meaning where there is no engine; `deterministic` or `semantic` asks for one alone.
             tier: only `short`, `long` or `archive`, or any of several.
             kind: only this sort of thing.
             tags: only with any of these labels.
             meta: only with all of this metadata, compared as text.
             since: not older, epoch seconds or an aware datetime.
-            recency_bias: share of recency against words, 0 to 1.
-            semantic_weight: share of meaning against the rest, 0 to 1.
+            recency_bias: of `deterministic` and `hybrid`, share of recency, 0 to 1.
+            semantic_weight: of `hybrid`, share of meaning against the rest, 0 to 1.
             at: as it was at that moment; what was forgotten since is not back.
 
         Returns:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:  # other verbs must not pay for it
 
 
 Limit = Annotated[int, typer.Option(help="How many, at most.")]
-Mode = Annotated[str, typer.Option(metavar="MODE", help="auto, hybrid, deterministic or semantic.")]
+Mode = Annotated[
+    str,
+    typer.Option(
+        metavar="MODE", help="auto (as fusion), fusion, hybrid, deterministic or semantic."
+    ),
+]
 Tiers = Annotated[
     list[str] | None,
     typer.Option("--tier", metavar="TIER", help="Only short, long or archive; repeat it."),
@@ -40,8 +45,8 @@ At = Annotated[
         help="As it was then, without what came later; what was forgotten since is not back.",
     ),
 ]
-Bias = Annotated[float, typer.Option(help="Share of recency against words, 0 to 1.")]
-Weight = Annotated[float, typer.Option(help="Share of meaning against the rest, 0 to 1.")]
+Bias = Annotated[float, typer.Option(help="Of deterministic and hybrid: share of recency, 0 to 1.")]
+Weight = Annotated[float, typer.Option(help="Of hybrid: share of meaning, 0 to 1.")]
 
 
 def recall(
@@ -137,7 +142,10 @@ def _why_nothing(home: "Home", agent: str, asked: "Request") -> str:
         return "no memory passes the filters; leave some out"
     if asked.mode == "semantic":
         return "nothing is indexed yet; see: skymem index --stats"
-    if others := [name for name in who_remembers(home) if name != agent]:
+    remembering = who_remembers(home)
+    if agent in remembering:
+        return "no active memory shares a word with the query or is near it; use other words"
+    if others := [name for name in remembering if name != agent]:
         some = f"{', '.join(others)} (name one: skymem --agent {others[0]} recall)"
         return f"agent {agent} has no memory; there are some of {some}"
     return "nothing is remembered yet; begin with: skymem remember TEXT"

@@ -76,6 +76,17 @@ def test_with_an_engine_meaning_answers_too(remembered: Shell, engine: Meanings)
     assert told.json["results"][0]["parts"]["semantic"] == 1.0
 
 
+@pytest.mark.usefixtures("engine")
+def test_where_memories_are_and_none_fits_it_says_so(remembered: Shell) -> None:
+    told = remembered("recall", "xylophone")
+
+    assert (told.code, told.out) == (0, "")
+    assert told.err == (
+        "skymem: nothing found: no active memory shares a word with the query or is near it; "
+        "use other words\n"
+    )
+
+
 def test_a_person_gets_a_line_for_each(remembered: Shell) -> None:
     told = remembered("recall", "reports", "--mode", "deterministic")
     first, second = (line.split("  ") for line in told.out.splitlines())
@@ -238,7 +249,7 @@ def test_deterministic_recall_loads_nothing_heavy(remembered: Shell) -> None:
     code = (
         "import sys; from skymem.cli.entry import _run\n"
         "try: _run(sys.argv[1:])\n"
-        "finally: print(sorted({'torch', 'chromadb', 'onnxruntime'} & set(sys.modules)))"
+        "finally: print(sorted({'chromadb', 'onnxruntime', 'tokenizers'} & set(sys.modules)))"
     )
     words = ["--home", str(remembered.home), "recall", "reports", "--mode", "deterministic"]
     done = subprocess.check_output([sys.executable, "-c", code, *words], text=True)

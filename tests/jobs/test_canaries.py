@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skymem import app, canaries, upkeep
+from skymem import app, upkeep
 from skymem.canaries import HomeCanaries, recall_and_note
 from skymem.errors import DiskError
 from skymem.jobs import prune
@@ -12,6 +12,7 @@ from skymem.jobs.canary import Missed
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Damage, Decision, Plan, Reason
 from skymem.policy.prune import PruneView
+from skymem.recall import search
 from skymem.recall.request import ask
 from skymem.recall.result import Recall
 from skymem.recall.search import recall
@@ -151,7 +152,7 @@ def test_what_cannot_be_asked_for_after_a_job_is_told_and_undoes_nothing(
             raise DiskError("short_term.jsonl", "Input/output error")
         return recall(work, agent, *more)
 
-    monkeypatch.setattr(canaries, "recall", broken)
+    monkeypatch.setattr(search, "recall", broken)
     detail, (outcome,) = home.run_job("prune")
 
     assert (detail["ok"], outcome.exit_code, detail["pruned"]) == (True, 0, 1)
@@ -176,7 +177,7 @@ def test_what_only_meaning_found_is_no_loss_when_the_engine_left_meanwhile(
         found = recall(work, agent, *more)
         return found if trash_listing(home) else Recall(found, "hybrid")
 
-    monkeypatch.setattr(canaries, "recall", leaving)
+    monkeypatch.setattr(search, "recall", leaving)
     detail, (outcome,) = home.run_job("prune")
 
     assert (outcome.exit_code, detail["pruned"]) == (0, 1)
@@ -195,7 +196,7 @@ def test_nobody_waits_for_a_recall_that_looks_for_canaries(
         held_by.append(holder_of(home.paths.job_lock("sky")))
         return recall(work, agent, *more)
 
-    monkeypatch.setattr(canaries, "recall", looking)
+    monkeypatch.setattr(search, "recall", looking)
     home.run_job("prune")
 
     assert held_by == ["", ""]
@@ -228,7 +229,7 @@ def test_nothing_is_asked_where_a_job_has_nothing_to_do(
 ) -> None:
     desk.echo(line("The vault code is blue", 0.2, id="code"))
     upkeep.pin_memory(home, "sky", "code")
-    monkeypatch.setattr(canaries, "recall", None)
+    monkeypatch.setattr(search, "recall", None)
     for job in ("compress", "merge", "prune"):
         assert home.run_job(job)[0]["ok"]
     assert home.run_job("prune", dry_run=True)[0]["ok"]
