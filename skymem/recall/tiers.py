@@ -99,15 +99,18 @@ class Tiers:
         return best.ranked()
 
     def loose(self, scale: Scale, filters: Filters, limit: int) -> Iterator[Loose]:
-        """What the word index does not have: short-term, and the best by words of further lines."""
+        """What the word index does not have, in the order it numbers: further lines, short-term.
+
+        Of the further lines, the best `limit` by words.
+        """
+        best = Best(limit, self._in_place)
+        self._scan_lines(best, scale, filters)
+        yield from map(Loose.of, sorted(best.ranked(), key=lambda one: (one.file, one.start)))
         file = self._shelf.paths.short_term.name
         for entry in self._short():
             if self._standings.let(entry.id, entry.memory):
                 parts = scale.weigh(entry.memory)
                 yield Loose.of(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
-        best = Best(limit, self._in_place)
-        self._scan_lines(best, scale, filters)
-        yield from map(Loose.of, best.ranked())
 
     def _look_up(self, best: Best, scale: Scale, filters: Filters, limit: int) -> None:
         """Weigh the lines of the best by the index, until none of the rest could be better."""

@@ -337,8 +337,8 @@ def test_who_may_only_append_may_not_recall(memory: skymem.AgentMemory) -> None:
 @pytest.mark.usefixtures("memory")
 def test_similar_texts_come_by_meaning_then_by_words(engine: Meanings) -> None:
     assert skymem.recall_similar("reports", top_k=1) == ["User wants reports at 7am"]
-    names = {one.content: one.id for one in skymem.open_memory().recall("reports")}
-    engine.cosines = {names["proxy restarted"]: 0.9}
+    found = skymem.open_memory().recall("reports", mode="deterministic")
+    engine.cosines = {one.id: 0.9 for one in found if one.content == "proxy restarted"}
 
     assert skymem.recall_similar("reports", top_k=1) == ["proxy restarted"]
     assert skymem.recall_similar("reports") == ["proxy restarted", "User wants reports at 7am"]

@@ -152,7 +152,7 @@ def test_without_room_it_is_said_and_the_lines_answer(
     assert [one.id for one in found] == ["i7"]
     assert fired
     assert found.degraded == [
-        "word index: database or disk is full; the lines are searched instead"
+        "word index: database or disk is full; what it lacks is found in the lines"
     ]
     monkeypatch.undo()
     with opened(desk) as index:
