@@ -21,6 +21,7 @@ EXPECTED = (
     rf"memory/\w+/short_term_archive_{TIMES}(_\d+)?\.jsonl",
     r"memory/\w+/(\.lock|protected\.json|trash/\w[\w.]*\.jsonl)",
     r"state/catalog\.db(-wal|-shm)?",
+    r"state/words/\w+\.db(-wal|-shm)?",
     r"state/(runs|paused|clock|ledger_head|recalled/\w+)\.json",
     r"state/embeddings/\w+/[\w.-]+/(register\.db(-wal|-shm)?|vectors\.f32)",
     rf"rag/chroma_store/\w+/((current|closed)\.json|g{TIMES}/(manifest\.json|chroma\.sqlite3(-wal|-shm)?))",

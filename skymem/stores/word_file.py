@@ -33,6 +33,9 @@ CREATE TABLE postings (run INTEGER, key BLOB, docs BLOB, PRIMARY KEY (run, key))
 CREATE TABLE stems (stem BLOB, word BLOB, PRIMARY KEY (stem, word)) WITHOUT ROWID;
 """
 
+DAMAGE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; of a damaged file its message may itself be no text."""
+
 _SQLITE: Final = b"SQLite format 3\0"
 
 # `postings`: those of a segment stand together, in the order of their keys, so that writing one and
@@ -61,16 +64,16 @@ class WordFile:
         """Execute one statement; gives its rows."""
         try:
             return self._database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             raise self._failed(error) from error
 
     def _run_each(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
         try:
             self._database.executemany(query, rows)
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             raise self._failed(error) from error
 
-    def _failed(self, error: sqlite3.Error) -> WordIndexError:
+    def _failed(self, error: Exception) -> WordIndexError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code == sqlite3.SQLITE_BUSY:
             return WordIndexBusyError(str(error))
@@ -103,7 +106,7 @@ def open_file(path: Path, busy_ms: int) -> sqlite3.Connection:
         return _connect(path, busy_ms)
     except sqlite3.OperationalError:
         raise
-    except sqlite3.DatabaseError:
+    except DAMAGE:
         set_aside(path)
         return _connect(path, busy_ms)
 
@@ -150,7 +153,7 @@ def _connect(path: Path, busy_ms: int) -> sqlite3.Connection:
             _make(database)
         elif version != VERSION:
             raise sqlite3.DatabaseError("made by another version")
-    except sqlite3.Error:
+    except DAMAGE:
         database.close()
         raise
     return database

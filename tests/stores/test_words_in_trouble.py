@@ -168,6 +168,13 @@ def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
+def no_text(path: Path) -> None:
+    """Garble the name of a table where its statement stands: SQLite quotes that in its message."""
+    raw = path.read_bytes()
+    at = raw.index(b"CREATE TABLE sessions")
+    path.write_bytes(raw[: at + 7] + b"\xfb\xfe" + raw[at + 9 :])
+
+
 def of_another_version(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA user_version = 99")
@@ -180,7 +187,7 @@ def without_a_table(path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("damage", [garbage, cut, of_another_version, without_a_table])
+@pytest.mark.parametrize("damage", [garbage, cut, no_text, of_another_version, without_a_table])
 @pytest.mark.parametrize("mode", ["deterministic", "fusion"])
 def test_one_that_can_not_be_read_is_set_aside_and_made_anew(
     desk: Desk, ask: Ask, damage: Callable[[Path], None], mode: str
