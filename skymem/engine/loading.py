@@ -98,8 +98,10 @@ class Successor:
         """
         self._between = between
         self._seen = self._look()
-        self._current = load(self._wanted(), self._paths, self._files)
-        return self._build(self._current, between)
+        loaded = load(self._wanted(), self._paths, self._files)
+        index = self._built(loaded)
+        self._current = loaded
+        return index
 
     def follow(self, index: Index) -> tuple[Index, bool]:
         """The index to answer with now, this one or its successor; and whether one is coming.
@@ -129,17 +131,20 @@ class Successor:
             loaded.lock.close()
             self._seen = ()
             return index
-        try:
-            successor = self._build(loaded, self._between)
-        except BaseException:
-            loaded.lock.close()
-            raise
+        successor = self._built(loaded)
         with suppress(SkymemError):  # what it had is durable
             index.close()
         if self._current is not None:
             self._current.lock.close()
         self._current = loaded
         return successor
+
+    def _built(self, loaded: Loaded) -> Index:
+        try:
+            return self._build(loaded, self._between)
+        except BaseException:
+            loaded.lock.close()
+            raise
 
     def _look(self) -> tuple[int, ...]:
         """What tells one record from the next; cheap, as every request looks."""

@@ -19,7 +19,7 @@ from tests.jobs.changing import AGENTS, NEW, OLD, ChangingHome, filled, note, se
 __all__ = ["seams"]
 
 STEPS_MAX = 400
-KINDS = ["killed", "killed in the middle of a write", "ENOSPC once", "ENOSPC for good", "EIO once"]
+KINDS = ["killed", "killed in the middle of a write", "ENOSPC once"]
 
 Seams = Callable[[ChangingHome], ChangingHome]
 

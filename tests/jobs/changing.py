@@ -25,7 +25,7 @@ from skymem.engine.loading import Loaded, Successor
 from skymem.engine.operations import Index
 from skymem.engine.vectors import Piece, Vectors
 from skymem.errors import EngineUnavailableError
-from skymem.jobs import migrate
+from skymem.jobs import index_run, migrate
 from skymem.jobs.migrate import Beside, Changed, Wanted
 from skymem.jobs.workplace import Workplace
 from skymem.model.rules import EngineRules, RetentionRules
@@ -36,6 +36,7 @@ from tests.conftest import START, line
 from tests.engine.fake_embedder import DIMENSION, FakeEmbedder
 
 OLD, NEW, BROKEN, ABSENT = "old-model", "new-model", "broken-model", "absent-model"
+TENDED_MAX = 300
 AGENTS = ("hobbs", "sky")
 
 
@@ -140,8 +141,9 @@ class Answering:
         return getattr(self.index, name)
 
     def overview(self) -> dict[str, Any]:
-        while self.index.tend():
-            continue
+        for _ in range(TENDED_MAX):  # where the disk refuses for good it never ends
+            if not self.index.tend():
+                break
         return self.index.overview()
 
     def leave(self) -> None:
@@ -270,7 +272,11 @@ def seams(monkeypatch: pytest.MonkeyPatch) -> Callable[[ChangingHome], ChangingH
         probe, "start", lambda *_: subprocess.Popen([sys.executable, "-S", "-c", ""])
     )
     monkeypatch.setattr(migrate, "require_model", lambda _work, model: _there(model))
-    monkeypatch.setattr(migrate, "GO_OVER_SECONDS", 5.0)
+    monkeypatch.setattr(keeper, "PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(index_run, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(index_run, "STILL_SECONDS", 0.5)
+    monkeypatch.setattr(migrate, "GO_OVER_SECONDS", 0.5)
+    monkeypatch.setattr(loading, "LOCK_SECONDS", 0.5)
 
     def put(home: ChangingHome) -> ChangingHome:
         monkeypatch.setattr(loading, "open_embedder", home.model)
@@ -295,8 +301,6 @@ def home(tmp_path: Path, seams: Callable[[ChangingHome], ChangingHome]) -> Any:
 
 def filled(home: ChangingHome) -> ChangingHome:
     """Give both agents memories, and index them with the old model."""
-    from skymem.jobs import index_run
-
     for agent in AGENTS:
         home.remember(agent, range(12))
     detail, _ = index_run.run(home.work(), AGENTS)
