@@ -21,6 +21,7 @@ from skymem.recall.lexicon import Lexicon
 from skymem.recall.request import Filters
 from skymem.recall.result import Recalled, recalled
 from skymem.stores.word_segments import NAMES_A_TIME, NO_TIME, QUESTION, signs_of
+from skymem.stores.words import Doc
 
 BESIDE: Final = len(fusion.AROUND)
 """Neighbours on either side that have a say."""
@@ -155,9 +156,14 @@ class Field:
     def _of_numbers(self, numbers: Sequence[int]) -> list[Node]:
         missing = [number for number in numbers if number not in self._nodes]
         for doc in self.lexicon.index.docs(missing).values():
+            self._of_doc(doc)
+        return [self._nodes[number] for number in numbers if number in self._nodes]
+
+    def _of_doc(self, doc: Doc) -> Node:
+        if doc.doc not in self._nodes:
             words = float(self._coverage[doc.doc])
             self._nodes[doc.doc] = Node(doc.doc, doc.id, doc.session, doc.time_us, words)
-        return [self._nodes[number] for number in numbers if number in self._nodes]
+        return self._nodes[doc.doc]
 
     def _of_loose(self, place: int) -> Node:
         number = -1 - place
@@ -208,7 +214,7 @@ class Field:
         if not isinstance(node.session, str):
             number = node.number if node.number >= 0 else len(self.lexicon)
             docs = self.lexicon.index.beside(node.session, node.time_us, number, BESIDE)
-            sides = [self._of_numbers([one.doc for one in side]) for side in docs]
+            sides = [[self._of_doc(one) for one in side] for side in docs]
             before = sorted((*sides[0], *before), key=_when, reverse=True)[:BESIDE]
             after = sorted((*sides[1], *after), key=_when)[:BESIDE]
         if self._at_us is not None:

@@ -4,6 +4,7 @@ Numbers are those of the index. What is weighed here is weighed again from the l
 answers; the sums are the same to the last bit, so that the order is that of the definition.
 """
 
+import threading
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -16,6 +17,7 @@ from skymem.policy.rank import IMPORTANCE_WEIGHT, MICROSECONDS_PER_HOUR
 from skymem.recall.candidate import Scale
 from skymem.recall.request import Filters
 from skymem.stores.word_file import key_of
+from skymem.stores.word_lists import EMPTY, Columns
 from skymem.stores.word_segments import (
     ARCHIVE,
     GONE,
@@ -37,18 +39,49 @@ TIES: Final = 4096
 WIDER_TIMES: Final = 4
 
 
-class Lexicon:
-    """One state of a word index; used while that is read."""
+class Weights:
+    """What weighs each memory, by its number."""
 
-    def __init__(self, index: WordIndex) -> None:
-        """Load what weighs each memory."""
-        columns = index.columns()
-        self.index = index
+    def __init__(self, columns: Columns) -> None:
+        """Take the bytes of the arrays for them."""
         self.times = np.frombuffer(columns.times, np.int64)
         self.worths = np.frombuffer(columns.worths, np.float64)
         self.sizes = np.frombuffer(columns.sizes, np.uint16)
         self.flags = np.frombuffer(columns.flags, np.uint8)
         self.alive = self.flags & GONE == 0
+        self.timeless = np.flatnonzero(self.times == NO_TIME)
+
+
+class Held:
+    """The weights that were loaded last: who recalls again has them already."""
+
+    def __init__(self) -> None:
+        self._state: tuple[int, ...] = ()
+        self._weights = Weights(EMPTY)
+        self._lock = threading.Lock()
+
+    def of(self, index: WordIndex) -> Weights:
+        """Those of an index, as it is now."""
+        state = index.state()
+        with self._lock:
+            if state != self._state:
+                self._state, self._weights = state, Weights(index.columns())
+            return self._weights
+
+
+_HELD: Final = Held()
+
+
+class Lexicon:
+    """One state of a word index; used while that is read."""
+
+    def __init__(self, index: WordIndex) -> None:
+        """Load what weighs each memory."""
+        held = _HELD.of(index)
+        self.index = index
+        self.times, self.worths = held.times, held.worths
+        self.sizes, self.flags = held.sizes, held.flags
+        self.alive, self._timeless = held.alive, held.timeless
 
     def __len__(self) -> int:
         return len(self.times)
@@ -108,7 +141,8 @@ class Lexicon:
 
     def best(self, scale: Scale, filters: Filters, wanted: int) -> Iterator[tuple[Numbers, float]]:
         """The best by row R2's score, wider and wider; each time with the least score so far."""
-        scores = np.where(self.allowed(filters), self._deterministic(scale), -1.0)
+        scores = self._deterministic(scale)
+        scores[~self.allowed(filters)] = -1.0
         known = np.zeros(len(scores), np.bool_)
         left = int(np.count_nonzero(scores >= 0))
         while left > 0:
@@ -123,14 +157,24 @@ class Lexicon:
         shared = np.zeros(len(self), np.float64)
         for token in scale.tokens:
             shared[self.listed(key_of("w", token))] += 1.0
-        text = shared / len(scale.tokens) if scale.tokens else shared
-        weighed = text * (1 - scale.bias) + self.recency(scale.now_us) * scale.bias
-        return np.asarray(weighed + self.worths * IMPORTANCE_WEIGHT)
+        if scale.tokens:
+            shared /= len(scale.tokens)
+        shared *= 1 - scale.bias
+        recent = self.recency(scale.now_us)
+        recent *= scale.bias
+        shared += recent
+        shared += np.multiply(self.worths, IMPORTANCE_WEIGHT, out=recent)
+        return shared
 
     def recency(self, now_us: int) -> NDArray[np.float64]:
         """Row R2's recency of each."""
-        hours = np.maximum(0, now_us - self.times) / MICROSECONDS_PER_HOUR
-        return np.where(self.times == NO_TIME, 0.0, 1.0 / (1.0 + hours))
+        ages = now_us - self.times
+        np.maximum(0, ages, out=ages)
+        recent = ages / MICROSECONDS_PER_HOUR
+        recent += 1.0  # in place: at a million memories each array made costs as much as its sums
+        np.divide(1.0, recent, out=recent)
+        recent[self._timeless] = 0.0
+        return recent
 
     def _top(self, scores: NDArray[np.float64], wanted: int) -> Numbers:
         """The best `wanted`, and who has the same merits as the last of them."""

@@ -40,7 +40,7 @@ def note_recalled(paths: HomePaths, files: Files, agent: str, ids: Iterable[str]
                 leftover.unlink()  # its process was killed between writing and renaming it
         temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
         with open(temporary, "w", opener=_private) as stream:
-            json.dump({"recalled": counts}, stream)
+            stream.write(json.dumps({"recalled": counts}))  # at once: json.dump takes 10 ms
         os.replace(temporary, path)  # not synced: losing it in a power cut costs nothing
 
 

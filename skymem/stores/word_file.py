@@ -27,19 +27,20 @@ CREATE TABLE docs (doc INTEGER PRIMARY KEY, id TEXT UNIQUE, digest BLOB, tier TE
 CREATE INDEX docs_by_session ON docs (session, time_us, doc)
     WHERE session IS NOT NULL AND time_us IS NOT NULL;
 CREATE TABLE sessions (session INTEGER PRIMARY KEY, name TEXT UNIQUE);
-CREATE TABLE segments (first INTEGER PRIMARY KEY, docs INTEGER, run INTEGER, times BLOB,
-    worths BLOB, sizes BLOB, flags BLOB);
+CREATE TABLE segments (first INTEGER PRIMARY KEY, docs INTEGER, run INTEGER, state INTEGER,
+    times BLOB, worths BLOB, sizes BLOB, flags BLOB);
 CREATE TABLE postings (run INTEGER, key BLOB, docs BLOB, PRIMARY KEY (run, key)) WITHOUT ROWID;
 CREATE TABLE stems (stem BLOB, word BLOB, PRIMARY KEY (stem, word)) WITHOUT ROWID;
 """
+
+# `state`: another at each change of the columns behind it, and no other's ever: a reader that knows
+# it has them already. `postings`: those of a segment stand together, in the order of their keys, so
+# that writing one and putting several together goes through the file once, from end to end.
 
 DAMAGE: Final = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; of a damaged file its message may itself be no text."""
 
 _SQLITE: Final = b"SQLite format 3\0"
-
-# `postings`: those of a segment stand together, in the order of their keys, so that writing one and
-# putting several together goes through the file once, from end to end.
 
 TABLES: Final = ("files", "docs", "sessions", "segments", "postings", "stems")
 

@@ -22,31 +22,22 @@ from skymem.stores.tiers import tier_files
 from skymem.stores.unchanged import AsRead, still_there, tail_hash
 from skymem.stores.word_file import (
     TABLES,
-    WordFile,
     WordIndexBusyError,
     WordIndexError,
     in_memory,
     key_of,
     open_file,
 )
-from skymem.stores.word_segments import GONE, Rows, Segment, put_together
+from skymem.stores.word_lists import WordLists, new_state
+from skymem.stores.word_segments import GONE, Segment
 
 BATCH: Final = 2000
 """Memories read in one transaction: a quarter of a second."""
-
-MERGED: Final = 16
-"""Segments of about one size that become one."""
 
 ASKED_AT_ONCE: Final = 500
 
 _SWEEP: Final = ""
 """The name under which it is kept how far the numbers are gone through for what has gone."""
-
-LISTS_AT_ONCE: Final = 1000
-"""Of each segment that is merged: a million memories are put together in little room."""
-
-_POSTING: Final = "INSERT INTO postings VALUES (?, ?, ?)"
-_COLUMNS: Final = "SELECT times, worths, sizes, flags FROM segments {} ORDER BY first"
 
 
 class Doc(NamedTuple):
@@ -60,16 +51,7 @@ class Doc(NamedTuple):
     time_us: int | None
 
 
-class Columns(NamedTuple):
-    """What weighs each memory of a segment, as bytes of `word_segments.Segment`'s arrays."""
-
-    times: bytes
-    worths: bytes
-    sizes: bytes
-    flags: bytes
-
-
-class WordIndex(WordFile):
+class WordIndex(WordLists):
     """The word index of one agent. One process writes while others read.
 
     Every call raises `WordIndexError` where the file can't be used.
@@ -251,10 +233,6 @@ class WordIndex(WordFile):
                     self._run("DELETE FROM files WHERE name = ?", (_SWEEP,))
         return True
 
-    def _next(self) -> int:
-        (found,) = self._run("SELECT MAX(first + docs) FROM segments")[0]
-        return found or 0
-
     def _held(self, ids: Sequence[str]) -> dict[str, tuple[int, bytes, str]]:
         query = "SELECT id, doc, digest, tier FROM docs WHERE id IN ({})"
         return {row[0]: row[1:] for row in self._ask_each(query, ids)}
@@ -270,7 +248,8 @@ class WordIndex(WordFile):
             for doc in docs:
                 if first <= doc < first + count:
                     changed[doc - first] |= GONE
-            self._run("UPDATE segments SET flags = ? WHERE first = ?", (changed, first))
+            query = "UPDATE segments SET flags = ?, state = ? WHERE first = ?"
+            self._run(query, (changed, new_state(), first))
 
     def _sessions(self, names: set[str]) -> dict[str | None, int]:
         """The numbers of conversations, given where they have none."""
@@ -278,54 +257,6 @@ class WordIndex(WordFile):
         self._run_each("INSERT OR IGNORE INTO sessions VALUES (NULL, ?)", each)
         query = "SELECT name, session FROM sessions WHERE name IN ({})"
         return dict(self._ask_each(query, [*names]))
-
-    def _write(self, segment: Segment) -> None:
-        run = self._next_run()
-        columns = (segment.times, segment.worths, segment.sizes, segment.flags)
-        self._insert(
-            (segment.first, len(segment.times), run), Columns(*(one.tobytes() for one in columns))
-        )
-        self._run_each(_POSTING, ((run, *each) for each in segment.postings()))
-        self._run_each("INSERT OR IGNORE INTO stems VALUES (?, ?)", segment.stems())
-        self._merge()
-
-    def _next_run(self) -> int:
-        """A number no segment's postings were ever kept under while these are."""
-        (found,) = self._run("SELECT MAX(run) FROM segments")[0]
-        return (found or 0) + 1
-
-    def _insert(self, place: tuple[int, int, int], columns: Columns) -> None:
-        self._run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, *columns))
-
-    def _merge(self) -> None:
-        """Put the last segments together as long as there are several of about one size."""
-        while True:
-            query = "SELECT first, docs, run FROM segments ORDER BY first DESC LIMIT ?"
-            last = self._run(query, (MERGED,))[::-1]
-            if len(last) < MERGED or last[0][1] > MERGED * last[-1][1]:
-                return
-            first, run = last[0][0], self._next_run()
-            query = _COLUMNS.format("WHERE first >= ?")
-            columns = zip(*self._run(query, (first,)), strict=True)
-            whole = Columns(*(b"".join(parts) for parts in columns))
-            self._run("DELETE FROM segments WHERE first >= ?", (first,))
-            self._insert((first, sum(docs for _, docs, _ in last), run), whole)
-            parts = [self._postings_of(each) for _, _, each in last]
-            self._run_each(_POSTING, ((run, *each) for each in put_together(parts)))
-            self._run_each("DELETE FROM postings WHERE run = ?", ((each,) for _, _, each in last))
-
-    def _postings_of(self, run: int) -> Rows:
-        """Gives the lists of a segment, the next few at each call, in the order of their keys."""
-        query = "SELECT key, docs FROM postings WHERE run = ? AND key > ? ORDER BY key LIMIT ?"
-        after = b""
-
-        def some() -> list[tuple[bytes, bytes]]:
-            nonlocal after
-            rows = self._run(query, (run, after, LISTS_AT_ONCE))
-            after = rows[-1][0] if rows else after
-            return rows
-
-        return some
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -340,20 +271,6 @@ class WordIndex(WordFile):
     def count(self) -> tuple[int, int]:
         """How many numbers it has given, and how many of them are of memories that are there."""
         return self._next(), int(self._run("SELECT COUNT(*) FROM docs")[0][0])
-
-    def columns(self) -> Columns:
-        """What weighs each memory, by its number."""
-        query = _COLUMNS.format("")
-        found = self._run(query)
-        return Columns(*(b"".join(parts) for parts in zip(*found, strict=True))) if found else EMPTY
-
-    def postings(self, key: bytes) -> bytes:
-        """The numbers of memories with a word or a label, ascending: unsigned, 32 bits each."""
-        query = (
-            "SELECT postings.docs FROM segments CROSS JOIN postings USING (run) "
-            "WHERE key = ? ORDER BY first"
-        )
-        return b"".join(docs for (docs,) in self._run(query, (key,)))
 
     def words_of(self, stem: str) -> list[bytes]:
         """The keys of all words with a stem, and of the stem as a word."""
@@ -396,8 +313,6 @@ class WordIndex(WordFile):
             part = values[start : start + ASKED_AT_ONCE]
             yield from self._run(query.format(",".join("?" * len(part))), part)
 
-
-EMPTY: Final = Columns(b"", b"", b"", b"")
 
 _FROM_START: Final = AsRead(0, 0, 0, 0, b"")
 

@@ -15,7 +15,7 @@ from skymem.policy import rank
 from skymem.policy.importance import worth
 from skymem.recall import lexicon, tiers
 from skymem.recall.glance import TOKENS_MAX, Glance
-from skymem.stores import words
+from skymem.stores import word_lists, words
 from tests.conftest import START, Desk, line
 from tests.recall.conftest import Ask
 
@@ -112,7 +112,7 @@ def test_it_is_that_of_the_definition_however_the_index_came_about(
         path.unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "BATCH", 3)
-        patch.setattr(words, "MERGED", 2)
+        patch.setattr(word_lists, "MERGED", 2)
         patch.setattr(lexicon, "TIES", ties)
         patch.setattr(tiers, "LOOKED_UP_TIMES", 1)
         for lines, leaving, batches in rounds:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skymem.stores import words
+from skymem.stores import word_lists, words
 from skymem.stores.word_file import WordIndexBusyError
 from tests.conftest import START, Desk, line
 from tests.stores.word_index import Index, check_whole, opened, rewrite, teas, there, write
@@ -27,7 +27,7 @@ def index(desk: Desk) -> Iterator[Index]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of three memories, and segments that are merged by twos."""
     monkeypatch.setattr(words, "BATCH", 3)
-    monkeypatch.setattr(words, "MERGED", 2)
+    monkeypatch.setattr(word_lists, "MERGED", 2)
 
 
 WORDS = ["tea", "Teas", "report", "reports", "straße", "茶を飲む", "x" * 60]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from skymem.stores import words
+from skymem.stores import word_lists
 from skymem.stores.word_file import WordIndexBusyError, WordIndexError
 from tests.conftest import Desk
 from tests.recall.conftest import Ask, ask
@@ -32,11 +32,11 @@ def index(desk: Desk) -> Iterator[Index]:
 CHILD = """
 import sys, time
 from pathlib import Path
-from skymem.stores import words
+from skymem.stores import word_lists, words
 from skymem.stores.home import HomePaths
 from tests.conftest import Desk
 from tests.stores.word_index import opened
-words.BATCH, words.MERGED = 3, 2
+words.BATCH, word_lists.MERGED = 3, 2
 desk = Desk(HomePaths(Path(sys.argv[1])))
 ready, go = Path(sys.argv[2]), Path(sys.argv[3])
 with opened(desk, busy_ms=60_000) as index:
@@ -50,11 +50,11 @@ with opened(desk, busy_ms=60_000) as index:
 STOPPED = """
 import sys, time
 from pathlib import Path
-from skymem.stores import words
+from skymem.stores import word_lists, words
 from skymem.stores.home import HomePaths
 from tests.conftest import Desk
 from tests.stores.word_index import opened
-words.BATCH, words.MERGED = 3, 2
+words.BATCH, word_lists.MERGED = 3, 2
 desk = Desk(HomePaths(Path(sys.argv[1])))
 whole, written = words.WordIndex._write, []
 def write(self, segment):
@@ -237,6 +237,6 @@ def test_where_none_can_be_kept_there_is_one_that_stays_empty(desk: Desk) -> Non
     with work.catalog() as catalog, work.words(desk.agent) as none:
         catalog.catch_up(desk.tiers)
         assert not none.catch_up(desk.shelf(), catalog)
-        assert none.columns() == words.EMPTY
+        assert none.columns() == word_lists.EMPTY
         assert none.covered(desk.tiers) == {}
     assert len(work.degraded) == 1
