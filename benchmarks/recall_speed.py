@@ -1,8 +1,13 @@
-"""Recall: warm, beside a Chroma query and one encode in process; cold, as a whole process.
+"""How fast recall is, by size: warm in each mode, with filters, cold as a whole process.
 
-Run: python -m benchmarks.recall [MEMORIES…]
+Beside each size stands its floor, measured in the same run: a Chroma query and one encode, in
+process. A million memories have no vectors here, and are asked by words alone.
+
+Run: python benchmarks/recall_speed.py [SIZES…] [--json] [--plot FILE]
 """
 
+import argparse
+import json
 import os
 import subprocess
 import sys
@@ -11,108 +16,205 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
+
+if not __package__:  # run as a script: what it needs lies beside its directory
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    os.environ["PYTHONPATH"] = sys.path[0]
 
 from benchmarks.indexing import rss_megabytes
+from benchmarks.recall_home import AGENT, KIND, TAG, fill, since
 from benchmarks.texts import texts
 from skymem import app, open_memory
+from skymem.agent import AgentMemory
+from skymem.stores.cursors import IndexCursors
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+WITH_VECTORS_MAX = 100_000
 QUERIES = 100
+FILTERED_QUERIES = 30
 COLD_ROUNDS = 5
 LIMIT = 10
+PIECE = 1000
+MODES = ("deterministic", "semantic", "hybrid", "fusion")
+
+Figures = dict[str, Any]
 
 
-def milliseconds(call: Callable[[str], object], queries: Sequence[str]) -> list[float]:
-    """How long each of the calls takes."""
-    found = []
+def timed(call: Callable[[str], object], queries: Sequence[str]) -> Figures:
+    """Milliseconds of the calls: wall time, and what this process worked of it."""
+    call("warm up")
+    took, worked = [], []
     for query in queries:
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         call(query)
-        found.append((time.perf_counter() - start) * 1000)
+        took.append((time.perf_counter() - start) * 1000)
+        worked.append((time.process_time() - cpu) * 1000)
+    p50, p99 = median(took), quantiles(took, n=100, method="inclusive")[98]
+    return {"p50_ms": p50, "p99_ms": p99, "client_cpu_p50_ms": median(worked)}
+
+
+def build(name: str, count: int) -> Figures:
+    """Make the word index, as a job does, in a process of its own."""
+    code = (
+        "import resource, sys, time; from skymem import app\n"
+        "home = app.open_home(sys.argv[1]); work = home.workplace()\n"
+        f"shelf = home.shelf({AGENT!r})\n"
+        "with work.catalog() as catalog:\n"
+        "    catalog.catch_up(shelf.paths)\n"
+        f"    with work.words({AGENT!r}) as words:\n"
+        "        wall, cpu = time.perf_counter(), time.process_time()\n"
+        "        words.catch_up(shelf, catalog)\n"
+        "        print(time.perf_counter() - wall, time.process_time() - cpu)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    told = subprocess.check_output([sys.executable, "-c", code, name], text=True).split()
+    seconds, cpu, rss = map(float, told)
+    return {"seconds": seconds, "per_second": count / seconds, "cpu_s": cpu, "rss_mb": rss}
+
+
+def pass_cursors(home: app.Home) -> None:
+    """Have the catalog know that the index has all there is, as the job that made it would."""
+    epoch = str(home.engine().overview()["agents"][AGENT]["epoch"])
+    with home.workplace().catalog() as catalog:
+        cursors = IndexCursors(catalog, AGENT, epoch)
+        for piece in cursors.pieces("long", PIECE):
+            cursors.passed(piece)
+
+
+def warm(memory: AgentMemory, modes: Sequence[str], count: int) -> Figures:
+    """Each mode without and with filters."""
+    queries = [f"question {number}: {text[:60]}" for number, text in enumerate(texts(QUERIES, 7))]
+    filters: dict[str, dict[str, Any]] = {
+        "": {},
+        "kind": {"kind": KIND},
+        "tag": {"tags": TAG},
+        "since": {"since": since(count)},
+    }
+    found: Figures = {}
+    for mode in modes:
+        for which, given in filters.items():
+
+            def ask(text: str, mode: str = mode, given: dict[str, Any] = given) -> object:
+                return memory.recall(text, limit=LIMIT, mode=mode, **given)
+
+            some = queries[:FILTERED_QUERIES] if which else queries
+            found[f"{mode} {which}".strip()] = timed(ask, some)
     return found
 
 
-def fill(name: str, count: int) -> None:
-    """Write long-term and, with made-up vectors, the index of it: encoding would take hours."""
-    home = app.open_home(name)
-    directory = home.paths.agent("sky").directory
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "long_term.jsonl").open("w") as stream:
-        for number, text in enumerate(texts(count)):
-            stream.write(f'{{"ts": {1.7e9 + number}, "content": "{text}", "id": "m{number}"}}\n')
-    # In a process of its own, so that this one's memory and libraries stay as a client's are.
-    subprocess.run([sys.executable, "-m", "benchmarks.filled_index", name], check=True)
-
-
-def cold_seconds(name: str, *, leave: bool) -> float:
-    """One `skymem recall`, with or without an engine that runs."""
-    command = [sys.executable, "-m", "skymem", "--home", name, "recall", "when is the deadline"]
+def cold_seconds(name: str, *words: str) -> float:
+    """One `skymem recall` as a whole process."""
+    command = [sys.executable, "-m", "skymem", "--home", name, "recall", *words]
     took = []
     for _ in range(COLD_ROUNDS):
-        engine = app.open_home(name).engine()
-        if leave:
-            engine.leave()
-            while engine.running():
-                time.sleep(0.05)
-        else:
-            engine.overview()
         start = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         took.append(time.perf_counter() - start)
     return median(took)
 
 
-def measure(count: int) -> None:
-    """Print the figures of one size."""
-    with tempfile.TemporaryDirectory() as name:
-        app.init_home(Path(name))
-        fill(name, count)
-        queries = [
-            f"question {number}: {text[:60]}" for number, text in enumerate(texts(QUERIES, 7))
-        ]
-        floor = subprocess.check_output(
-            [sys.executable, "-m", "benchmarks.raw_recall", name, str(LIMIT), *queries], text=True
-        )
-        memory = open_memory("sky", home=name)
-        engine = app.open_home(name).engine()
-        while engine.stats("sky", 1)["sample"]["asked"] == 0:  # until it is open and verified
-            time.sleep(0.1)
+def floor_ms(name: str) -> float:
+    """A Chroma query and one encode, in a process of their own."""
+    queries = [text[:60] for text in texts(QUERIES, 7)]
+    command = [sys.executable, "-m", "benchmarks.raw_recall", name, str(LIMIT), *queries]
+    return float(subprocess.check_output(command, text=True))
 
-        def by_meaning(text: str) -> object:
-            return memory.recall(text, mode="semantic", limit=LIMIT)
 
-        by_meaning("warm up")
-        meaning = milliseconds(by_meaning, queries)
-        some = queries[:5] if count > 10_000 else queries
-        auto = milliseconds(lambda text: memory.recall(text, limit=LIMIT), some)
-        running = cold_seconds(name, leave=False) if count == SIZES[0] else None
-        absent = cold_seconds(name, leave=True) if count == SIZES[0] else None
-        rss = rss_megabytes(app.open_home(name))
-        engine.leave()
-    least = float(floor)
-    print(
-        f"recall by meaning, warm, {count:,}: {median(meaning):.1f} ms, p99 {_p99(meaning):.1f} "
-        f"(goal ≤ 100), ratio to the floor {median(meaning) / least:.2f} (goal ≤ 1.5); "
-        f"auto {median(auto):.0f} ms"
+def client_rss(name: str, mode: str) -> float:
+    """Memory of a process that opens the home and recalls once, in MB."""
+    code = (
+        "import sys, skymem; from pathlib import Path\n"
+        f"skymem.open_memory({AGENT!r}, home=sys.argv[1]).recall('deadline', mode=sys.argv[2])\n"
+        "print(Path('/proc/self/status').read_text().split('VmRSS:')[1].split()[0])"
     )
-    print(f"  engine with {count:,} vectors: {rss:.0f} MB (goal < 700)")
-    if running is not None and absent is not None:
-        print(
-            f"  cold process: {running:.2f} s with an engine (goal ≤ 0.4), "
-            f"{absent:.2f} s without (goal ≤ 3.5)"
+    command = [sys.executable, "-c", code, name, mode]
+    return float(subprocess.check_output(command, text=True)) / 1024
+
+
+def disk(name: str) -> Figures:
+    """Megabytes of the lines, of the word index, and of vectors and what finds them."""
+    paths = app.open_home(name).paths
+    places = {
+        "lines": [paths.memory],
+        "word_index": [paths.words],
+        "vectors": [paths.chroma_store, paths.state / "embeddings"],
+    }
+    return {
+        what: sum(
+            file.stat().st_size for place in where for file in place.rglob("*") if file.is_file()
         )
+        / 1024**2
+        for what, where in places.items()
+    }
 
 
-def _p99(values: list[float]) -> float:
-    return quantiles(values, n=100)[98]
+def measure(count: int) -> Figures:
+    """The figures of one size."""
+    vectors = count <= WITH_VECTORS_MAX
+    with tempfile.TemporaryDirectory() as name:
+        fill(name, count, vectors=vectors)
+        floor = floor_ms(name) if vectors else None
+        found: Figures = {"memories": count, "build": build(name, count), "floor_ms": floor}
+        memory = open_memory(AGENT, home=name)
+        home = app.open_home(name)
+        if vectors:
+            engine = home.engine()
+            while engine.stats(AGENT, 1)["sample"]["asked"] == 0:  # until it is open and verified
+                time.sleep(0.1)
+            pass_cursors(home)
+        found["warm"] = warm(memory, MODES if vectors else MODES[:1], count)
+        found["cold_s"] = {"deterministic": cold_seconds(name, "deadline", "--mode", MODES[0])}
+        found["rss_mb"] = {"client": client_rss(name, "auto" if vectors else MODES[0])}
+        if vectors:
+            found["cold_s"]["auto"] = cold_seconds(name, "deadline")
+            found["rss_mb"]["engine"] = rss_megabytes(home)
+            engine.leave()
+        found["disk_mb"] = disk(name)
+    return found
 
 
-def main() -> None:
+def tell(found: Figures) -> None:
+    """Print the figures of one size."""
+    made, floor = found["build"], found["floor_ms"]
+    print(
+        f"recall, {found['memories']:,} memories: word index in {made['seconds']:.1f} s, "
+        f"{made['per_second']:,.0f}/s (goal ≥ 10,000), {made['rss_mb']:.0f} MB (goal < 300)"
+    )
+    if floor is not None:
+        print(f"  floor, a Chroma query and one encode: {floor:.1f} ms")
+    for name, took in found["warm"].items():
+        ratio = "" if floor is None else f", {took['p50_ms'] / floor:.2f} of the floor"
+        print(
+            f"  {name}: {took['p50_ms']:.1f} ms, p99 {took['p99_ms']:.1f} (goal ≤ 100){ratio}, "
+            f"{took['client_cpu_p50_ms']:.1f} of it this process's work"
+        )
+    for name, seconds in found["cold_s"].items():
+        print(f"  cold process, {name}: {seconds:.2f} s (goal ≤ 0.6)")
+    print("  memory:", ", ".join(f"{name} {mb:.0f} MB" for name, mb in found["rss_mb"].items()))
+    print("  disk:", ", ".join(f"{name} {mb:.1f} MB" for name, mb in found["disk_mb"].items()))
+
+
+def main(words: Sequence[str] = ()) -> None:
     """Measure each size."""
+    reader = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    reader.add_argument("sizes", nargs="*", type=int, metavar="SIZE")
+    reader.add_argument("--json", action="store_true", help="one JSON list instead of lines")
+    reader.add_argument("--plot", metavar="FILE", help="draw the curve; needs the extra `bench`")
+    asked = reader.parse_args(words)
     os.environ.pop("SKYMEM_ENGINE", None)
-    for count in [int(word) for word in sys.argv[1:]] or SIZES:
-        measure(count)
+    found = []
+    for count in asked.sizes or SIZES:
+        found.append(measure(count))
+        if not asked.json:
+            tell(found[-1])
+    if asked.json:
+        print(json.dumps(found, indent=2))
+    if asked.plot:
+        from benchmarks.recall_plot import draw
+
+        draw(found, Path(asked.plot))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
