@@ -38,6 +38,9 @@ TIES: Final = 4096
 
 WIDER_TIMES: Final = 4
 
+BLOCK: Final = 256
+"""Values of which only the highest is looked at first."""
+
 
 class Weights:
     """What weighs each memory, by its number."""
@@ -179,8 +182,9 @@ class Lexicon:
     def _top(self, scores: NDArray[np.float64], wanted: int) -> Numbers:
         """The best `wanted`, and who has the same merits as the last of them."""
         floor = 0.0
-        if wanted < len(scores):
-            floor = max(0.0, float(np.partition(scores, -wanted)[-wanted]) - ROUNDING)
+        passing = scores[scores >= 0]
+        if wanted < len(passing):
+            floor = max(0.0, nth_highest(passing, wanted) - ROUNDING)
         found = np.flatnonzero(scores >= floor)
         if len(found) <= wanted + TIES:
             return found
@@ -202,6 +206,18 @@ class Lexicon:
         """The `count` of the highest weight over 0, the newest first among equals."""
         found = np.flatnonzero(weights > 0)
         if len(found) > count:
-            floor = np.partition(weights[found], -count)[-count]
-            found = found[weights[found] >= floor]
+            found = found[weights[found] >= nth_highest(weights[found], count)]
         return found[np.lexsort((-found, -self.times[found], -weights[found]))][:count]
+
+
+def nth_highest(values: NDArray[np.float64], place: int) -> float:
+    """The value that `place` of them, and no fewer, reach.
+
+    Among many of one value a partition takes twenty times as long: most are turned away before,
+    as that many blocks have one that is higher.
+    """
+    blocks = len(values) // BLOCK
+    if blocks >= 2 * place:
+        highest = values[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+        values = values[values >= np.partition(highest, -place)[-place]]
+    return float(np.partition(values, -place)[-place])

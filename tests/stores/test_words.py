@@ -234,3 +234,24 @@ def test_who_reads_lines_that_another_has_read_anew_leaves_it_to_that_one(
         index.words.catch_up(desk.shelf(), index.catalog, meanwhile)
     assert index.catch_up()
     check_whole(index)
+
+
+def test_the_state_is_another_whenever_the_columns_are(desk: Desk, index: Index) -> None:
+    path = desk.tiers.long_term
+    write(path, *teas(4))
+    index.catch_up()
+    states = {index.words.state()}
+    index.catch_up()
+    assert {index.words.state()} == states
+
+    write(path, *teas(1, 4))
+    index.catch_up()
+    states.add(index.words.state())
+    rewrite(path, lines_of(path)[1:])
+    index.catch_up()
+    states.add(index.words.state())
+    index.words.begin_anew()
+    index.catch_up()
+    states.add(index.words.state())
+
+    assert len(states) == 4
