@@ -140,7 +140,10 @@ class Engine:
         *,
         deadline_seconds: float = ASK_SECONDS,
     ) -> dict[str, Any]:
-        """The nearest by meaning, best first; `hits`, `also`, `degraded`, `epoch`, `indexed`."""
+        """The nearest by meaning, best first; `hits`, `also`, `degraded`, `epoch`, `indexed`.
+
+        With a limit of 0 nothing is searched for: only those of `also` are compared.
+        """
         arguments = {
             "agent": agent,
             "text": text,

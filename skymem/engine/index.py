@@ -252,10 +252,10 @@ class HomeIndex(Changing):
         """Find the memories nearest to `text`, best first, and compare it with those of `also`.
 
         Raises:
-            UsageError: no such collection, or a limit below 1.
+            UsageError: no such collection, or a limit below 0.
         """
-        if limit < 1:
-            raise UsageError(f"limit: {limit} is not 1 or more")
+        if limit < 0:
+            raise UsageError(f"limit: {limit} is not 0 or more")
         for name in collections:
             collection_code(name)
         pieces = self._embedder.chunks(text)
@@ -269,7 +269,7 @@ class HomeIndex(Changing):
             if asked and store.count:
                 vectors = self._asked.vectors(store, asked)
                 query = search.Query(vectors, list(asked), limit, tuple(dict.fromkeys(collections)))
-                hits = search_agent(found, query)
+                hits = search_agent(found, query) if limit else []
                 compared = search.compared(store, query, also)
             return {
                 "hits": [list(hit) for hit in hits],

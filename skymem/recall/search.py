@@ -247,7 +247,7 @@ class _Search:
         wanted = [name for name in ids if len(name) <= ID_LETTERS_MAX]
         found: dict[str, float] = {}
         for start in range(0, len(wanted), ALSO_MAX):
-            answer = self._query(1, wanted[start : start + ALSO_MAX])
+            answer = self._query(0, wanted[start : start + ALSO_MAX])
             found |= {name: float(cosine) for name, cosine in answer["also"].items()}
         return found
 

@@ -5,11 +5,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from skymem.engine import agent as agent_module
 from skymem.engine.items import Item, piece_name, piece_of
+from skymem.engine.store import Store
 from skymem.engine.vectors import Vectors
 from skymem.errors import UsageError
 from skymem.stores.files import Files, Modes
@@ -58,10 +60,32 @@ def test_through_chroma_the_answer_is_the_exact_one(
     assert bench.not_found(range(0, 3340, 7)) == []
 
 
-def test_a_limit_below_one_is_refused_and_nothing_is_found_in_nothing(bench: Bench) -> None:
+def test_who_only_compares_has_nothing_searched_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put(range(50))
+    searched: list[int] = []
+    scan = Store.scan
+
+    def noted(store: Store, vectors: Vectors, mask: int, limit: int) -> Any:
+        searched.append(limit)
+        return scan(store, vectors, mask, limit)
+
+    monkeypatch.setattr(Store, "scan", noted)
+    plain = bench.index.query("sky", text_of(1), 1, also=["m1", "m2"])["also"]
+    assert len(searched) == 1
+    found = bench.index.query("sky", text_of(1), 0, also=["m1", "m2"])
+
+    assert len(searched) == 1
+    assert found["hits"] == []
+    assert found["also"] == plain
+    assert plain["m1"] == pytest.approx(1.0)
+
+
+def test_a_limit_below_none_is_refused_and_nothing_is_found_in_nothing(bench: Bench) -> None:
     """Hazard D7."""
     with pytest.raises(UsageError):
-        bench.ask("x", 0)
+        bench.ask("x", -1)
     assert bench.index.query("sky", "x", 10)["hits"] == []
     bench.settle()
     assert bench.index.query("sky", "x", 10)["indexed"] == 0

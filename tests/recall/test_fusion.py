@@ -197,7 +197,8 @@ def test_the_few_that_pass_a_filter_are_found_among_thousands(
     assert sorted(ids(found)) == FEW
     assert ids(found)[0] == "w3"
     assert {name for asked in engine.asked for name in asked["also"]} >= set(FEW)
-    assert len(engine.asked) <= 2
+    assert [asked["limit"] for asked in engine.asked] == [0] * len(engine.asked)
+    assert 1 <= len(engine.asked) <= 2
 
 
 # -- what may not answer ---------------------------------------------------------------------------
