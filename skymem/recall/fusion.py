@@ -133,9 +133,9 @@ class Field:
 
     def few(self, filters: Filters, most: int) -> list[Node] | None:
         """All that may pass the filters, where that is `most` of them or fewer."""
-        found = np.flatnonzero(self.lexicon.allowed(filters))
+        found = self.lexicon.few(filters, most)
         loose = self._loose_passing(filters)
-        if len(found) + len(loose) > most:
+        if found is None or len(found) + len(loose) > most:
             return None
         return [*self._of_numbers(found.tolist()), *loose]
 

@@ -129,6 +129,11 @@ class Lexicon:
             mask &= having
         return mask
 
+    def few(self, filters: Filters, most: int) -> Numbers | None:
+        """All that may pass the filters, where that is `most` of them or fewer."""
+        found = np.flatnonzero(self.allowed(filters))
+        return found if len(found) <= most else None
+
     def _labels(self, filters: Filters) -> Iterator[list[NDArray[np.uint32]]]:
         """Lists of which a memory must be in one, each."""
         if filters.kind is not None:

@@ -284,9 +284,18 @@ class _Search:
     def _semantic(self) -> list[Recalled]:
         if not self._request.query.strip():
             return []
-        nearest = self._by_meaning(self._request.limit, {})
+        nearest = self._of_few() or self._by_meaning(self._request.limit, {})
         cosines = [(nearest.cosines[one.id], one) for one in nearest.found]
         return self._first([(rank.semantic(cosine), cosine, one) for cosine, one in cosines])
+
+    def _of_few(self) -> Nearest | None:
+        """All that pass narrow filters, where they are few: compared, and not looked for."""
+        filters = self._request.filters
+        names = self._tiers.few(filters, ALSO_MAX) if filters.narrow else None
+        if names is None:
+            return None
+        cosines = self._compare(names)
+        return Nearest([*self._located([*cosines]).values()], cosines)
 
     def _first(self, scored: list[Scored]) -> list[Recalled]:
         scored.sort(key=lambda item: item[2].standing(item[0]))

@@ -112,6 +112,18 @@ class Tiers:
                 parts = scale.weigh(entry.memory)
                 yield Loose.of(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
 
+    def few(self, filters: Filters, most: int) -> list[str] | None:
+        """The ids of all that may pass the filters; None where they are more, or can't be told."""
+        counts = self._catalog.counts(self._agent)
+        stored = sum(one.memories for one in counts if one.tier != "trash")
+        numbers = self.lexicon.few(filters, most)
+        if numbers is None or self.lexicon.count != stored:  # it has not come to all of them
+            return None
+        short = [one for one in self._short() if filters.passes("short", one.memory)]
+        docs = self.lexicon.index.docs(numbers.tolist())
+        names = [*(doc.id for doc in docs.values()), *(one.id for one in short)]
+        return names if len(names) <= most else None
+
     def _look_up(self, best: Best, scale: Scale, filters: Filters, limit: int) -> None:
         """Weigh the lines of the best by the index, until none of the rest could be better."""
         found = 0

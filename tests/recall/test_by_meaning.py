@@ -90,6 +90,7 @@ def test_few_that_pass_the_filters_are_found_among_many(desk: Desk, ask: Ask) ->
     engine = Meanings({f"{n:03}": 0.9 for n in range(300)} | {"w": 0.1})
 
     assert names(ask("q", mode="semantic", kind="fact", engine=engine)) == ["w"]
+    assert [(call["limit"], call["also"]) for call in engine.asked] == [(0, ("w",))]
 
 
 @pytest.mark.usefixtures("tea")
