@@ -29,7 +29,7 @@ EXPECTED = (
     rf"rag/set_aside/\w+-g{TIMES}-[\w-]+/.*",
     r"audit/key",
     r"audit/ledger(_\d+-\d+)?\.jsonl",
-    r"run/(daemon|engine-start|job-\w+|ledger|status|paused|clock)\.lock",
+    r"run/(daemon|engine-start|job-\w+|model-[\w.-]+|ledger|status|paused|clock)\.lock",
     r"run/engine(\.log|-at-work\.json)",
     r"rag/engine\.lock",
     r"status/(sky_last_action|sky_heartbeat|engine|jobs/\w+)\.json",

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from skymem.engine import keeper, loading, probe
+from skymem.engine import generations, keeper, loading, probe
 from skymem.engine.embedding import ModelIdentity, nothing
 from skymem.engine.index import HomeIndex
 from skymem.engine.items import COLLECTIONS
@@ -92,11 +92,16 @@ class FlatIndex:
             self._held[collection].pop(name, None)
         self._keep()
 
-    def nearest(self, collection: str, vector: Vectors, limit: int) -> list[tuple[str, float]]:
-        found = [
-            (name, float(np.dot(vector, each))) for name, each in self._held[collection].items()
-        ]
-        return sorted(found, key=lambda one: -one[1])[:limit]
+    def _compared(self, collection: str, vector: Vectors) -> list[tuple[float, str]]:
+        held = self._held[collection].items()
+        return sorted(((float(np.dot(vector, each)), name) for name, each in held), reverse=True)
+
+    def nearest(self, collection: str, vectors: Vectors, limit: int) -> list[str]:
+        return [name for one in vectors for _, name in self._compared(collection, one)[:limit]]
+
+    def closest(self, collection: str, vectors: Vectors) -> list[float]:
+        found = [self._compared(collection, one) for one in vectors]
+        return [ranked[0][0] if ranked else -1.0 for ranked in found]
 
     def count(self, collection: str) -> int:
         return len(self._held[collection])
@@ -267,7 +272,7 @@ class ChangingHome:
 @pytest.fixture
 def seams(monkeypatch: pytest.MonkeyPatch) -> Callable[[ChangingHome], ChangingHome]:
     """Puts a home's made-up models, and the flat index, at the seams."""
-    monkeypatch.setattr(keeper, "ChromaIndex", FlatIndex)
+    monkeypatch.setattr(generations, "ChromaIndex", FlatIndex)
     monkeypatch.setattr(
         probe, "start", lambda *_: subprocess.Popen([sys.executable, "-S", "-c", ""])
     )
