@@ -75,7 +75,7 @@ def build(name: str, count: int) -> Figures:
 
 def pass_cursors(home: app.Home) -> None:
     """Have the catalog know that the index has all there is, as the job that made it would."""
-    epoch = str(home.engine().overview()["agents"][AGENT]["epoch"])
+    epoch = str(home.engine().query(AGENT, "deadline", 1)["epoch"])
     with home.workplace().catalog() as catalog:
         cursors = IndexCursors(catalog, AGENT, epoch)
         for piece in cursors.pieces("long", PIECE):
