@@ -83,14 +83,17 @@ class Field:
         loose: Sequence[Loose],
         scale: Scale,
         query: str,
+        filters: Filters,
         *,
         at_us: int | None = None,
     ) -> None:
         """Weigh the query's words by how rare they are among all of these.
 
-        With `at_us`, what happened later than that moment stands beside nothing.
+        Only what passes `filters` may answer; the rest counts for rarity and stands around. With
+        `at_us`, what happened later than that moment stands beside nothing.
         """
         self.lexicon = lexicon
+        self._filters = filters
         self._at_us = at_us
         self._loose = loose
         self._scale = scale
@@ -117,9 +120,13 @@ class Field:
 
     # -- who may answer -------------------------------------------------------------------------
 
-    def by_words(self, filters: Filters, count: int, active: Active) -> list[Node]:
+    @cached_property
+    def _allowed(self) -> "np.typing.NDArray[np.bool_]":
+        return self.lexicon.allowed(self._filters)
+
+    def by_words(self, count: int, active: Active) -> list[Node]:
         """The best by their words alone, of those that are active and pass the filters."""
-        weights = np.where(self.lexicon.allowed(filters), self._coverage, 0.0)
+        weights = np.where(self._allowed, self._coverage, 0.0)
         wanted = count
         while True:
             numbers = self.lexicon.highest(weights, wanted).tolist()
@@ -128,29 +135,28 @@ class Field:
                 break
             wanted *= WIDER_TIMES
         found = found[:count]
-        loose = [node for node in self._loose_passing(filters) if node.words > 0]
+        loose = [node for node in self._loose_passing if node.words > 0]
         return [*found, *sorted(loose, key=lambda one: -one.words)[:count]]
 
-    def few(self, filters: Filters, most: int) -> list[Node] | None:
+    def few(self, most: int) -> list[Node] | None:
         """All that may pass the filters, where that is `most` of them or fewer."""
-        found = self.lexicon.few(filters, most)
-        loose = self._loose_passing(filters)
-        if found is None or len(found) + len(loose) > most:
+        found = np.flatnonzero(self._allowed)
+        if len(found) + len(self._loose_passing) > most:
             return None
-        return [*self._of_numbers(found.tolist()), *loose]
+        return [*self._of_numbers(found.tolist()), *self._loose_passing]
 
-    def _loose_passing(self, filters: Filters) -> list[Node]:
+    @cached_property
+    def _loose_passing(self) -> list[Node]:
         lines = (one.candidate for one in self._loose)
-        passing = (filters.passes(line.tier, line.memory) for line in lines)
+        passing = (self._filters.passes(line.tier, line.memory) for line in lines)
         return [self._of_loose(place) for place, passes in enumerate(passing) if passes]
 
-    def passing(self, ids: Sequence[str], filters: Filters) -> list[Node]:
+    def passing(self, ids: Sequence[str]) -> list[Node]:
         """Those of these memories that may pass the filters, in this order."""
-        allowed = self.lexicon.allowed(filters)
         rest = [name for name in ids if name not in self._numbers]
         docs = self.lexicon.index.numbers(rest)
-        numbers = [doc.doc for doc in docs.values() if allowed[doc.doc]]
-        found = {one.id: one for one in (*self._of_numbers(numbers), *self._loose_passing(filters))}
+        numbers = [doc.doc for doc in docs.values() if self._allowed[doc.doc]]
+        found = {one.id: one for one in (*self._of_numbers(numbers), *self._loose_passing)}
         return [found[name] for name in ids if name in found]
 
     def _of_numbers(self, numbers: Sequence[int]) -> list[Node]:
@@ -297,7 +303,7 @@ def spread(
         compare: asks for those of the rest.
     """
     widened = {one.id: one for one in candidates}
-    known = {**cosines, **compare(widened.keys() - cosines.keys())} if not cosines else {**cosines}
+    known = {**cosines} or compare(widened)
     ranked = sorted(widened.values(), key=lambda one: (-own_of(one, known), one.id))
     for one in ranked[:SPREAD_MAX]:
         for side in field.beside(one):

@@ -214,11 +214,11 @@ class _Search:
         pool = min(NEAREST_MAX, max(FUSED_POOL, FUSED_POOL_TIMES * request.limit))
         loose = [*self._tiers.loose(self._scale, filters, pool)]
         lexicon = self._tiers.lexicon
-        field = Field(lexicon, loose, self._scale, request.query, at_us=request.at_us)
+        field = Field(lexicon, loose, self._scale, request.query, filters, at_us=request.at_us)
         self._looked_up = {}
         active = partial(self._active, field)
-        candidates = field.by_words(filters, pool, active)
-        few = field.few(filters, ALSO_MAX) if filters.narrow else None
+        candidates = field.by_words(pool, active)
+        few = field.few(ALSO_MAX) if filters.narrow else None
         cosines: dict[str, float] = {}
         if few is None:
             few = self._near(field, pool, [one.id for one in candidates], cosines)
@@ -228,19 +228,36 @@ class _Search:
     def _near(
         self, field: Field, wanted: int, also: Sequence[str], cosines: dict[str, float]
     ) -> list[Node]:
-        """The nearest `wanted` that may pass the filters; puts cosines to theirs and others'."""
+        """The nearest `wanted` that may answer; puts cosines to theirs and others'."""
+        found: list[Node] = []
+
+        def passing(names: Sequence[str]) -> int:
+            found[:] = self._active(field, field.passing(names))
+            return len(found)
+
+        cosines |= self._look_wider(wanted, also, passing)
+        return found[:wanted]
+
+    def _look_wider(
+        self, wanted: int, also: Sequence[str], passing: Callable[[Sequence[str]], int]
+    ) -> dict[str, float]:
+        """The cosines of the nearest, of so many that `wanted` of them pass, and of some others.
+
+        More are asked for until enough did, as an index knows neither tier nor filter: what a
+        memory is now is in its line.
+        """
+        also = [name for name in also if len(name) <= ID_LETTERS_MAX]
         limit = min(NEAREST_MAX, max(POOL, 2 * wanted))
         while True:
-            answer = self._query(limit, [name for name in also if len(name) <= ID_LETTERS_MAX])
-            hits = {name: float(cosine) for name, cosine in answer["hits"]}
-            found = self._active(field, field.passing([*hits], self._request.filters))
-            if len(found) >= wanted or len(hits) < limit or limit >= NEAREST_MAX:
+            answer = self._query(limit, also)
+            hits = answer["hits"]
+            passed = passing([name for name, _ in hits])
+            if passed >= wanted or len(hits) < limit or limit >= NEAREST_MAX:
                 break
             limit = min(NEAREST_MAX, WIDER_TIMES * limit)
-        if len(found) < wanted and len(hits) >= NEAREST_MAX:
+        if passed < wanted and len(hits) >= NEAREST_MAX:
             self._work.degrade(f"by meaning: only the nearest {NEAREST_MAX} were looked through")
-        cosines |= hits | {name: float(cosine) for name, cosine in answer["also"].items()}
-        return found[:wanted]
+        return {name: float(cosine) for name, cosine in (*hits, *answer["also"].items())}
 
     def _compare(self, ids: Iterable[str]) -> dict[str, float]:
         """The cosines of the memories with these ids, as far as they have a vector."""
@@ -308,27 +325,19 @@ class _Search:
         """The nearest `wanted` that are still in a tier and pass the filters.
 
         Those that are `known` do, and are asked about whether they are near or not.
-
-        More are asked for until enough did, as an index knows neither: what a memory is now is in
-        its line.
         """
         found: dict[str, Candidate] = {}
-        cosines: dict[str, float] = {}
-        limit = min(NEAREST_MAX, max(POOL, 2 * wanted))
-        while True:
-            answer = self._query(limit, [name for name in known if len(name) <= ID_LETTERS_MAX])
-            hits = {name: float(cosine) for name, cosine in answer["hits"]}
-            new = hits.keys() - cosines.keys()
-            found |= {name: known[name] for name in new & known.keys()}
-            found |= self._located(sorted(new - known.keys()))
-            cosines |= hits
-            if len(found) >= wanted or len(answer["hits"]) < limit or limit >= NEAREST_MAX:
-                break
-            limit = min(NEAREST_MAX, WIDER_TIMES * limit)
-        cosines |= {name: float(cosine) for name, cosine in answer["also"].items()}
-        if len(found) < wanted and len(answer["hits"]) >= NEAREST_MAX:
-            self._work.degrade(f"by meaning: only the nearest {NEAREST_MAX} were looked through")
-        return Nearest(list(found.values()), cosines)
+        met: set[str] = set()
+
+        def passing(names: Sequence[str]) -> int:
+            new = {*names} - met
+            met.update(new)
+            found.update({name: known[name] for name in new & known.keys()})
+            found.update(self._located(sorted(new - known.keys())))
+            return len(found)
+
+        cosines = self._look_wider(wanted, [*known], passing)
+        return Nearest([*found.values()], cosines)
 
     def _query(self, limit: int, also: Sequence[str]) -> dict[str, Any]:
         if self._vectors is None:

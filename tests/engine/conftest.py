@@ -1,6 +1,10 @@
 """A home whose index is real in everything but the model."""
 
+import json
 import resource
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +21,7 @@ from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from tests.engine.fake_embedder import FakeEmbedder
 
+ROOT = Path(__file__).parents[2]
 SETTLE_SECONDS = 120.0
 
 
@@ -116,3 +121,16 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     yield made
     made.close()
     resource.setrlimit(resource.RLIMIT_FSIZE, (before[1], before[1]))
+
+
+def killed_after(seconds: float, *where: str) -> set[str]:
+    """Have `index_child` at work in a process that is killed; what it had acknowledged by then."""
+    command = [sys.executable, "-m", "tests.engine.index_child", *where]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        time.sleep(seconds)
+        process.kill()
+        rest = process.stdout.read().splitlines(keepends=True)
+    assert process.returncode == -signal.SIGKILL
+    return {name for one in [line, *rest] if one.endswith("\n") for name in json.loads(one)}

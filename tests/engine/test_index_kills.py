@@ -2,36 +2,21 @@
 
 import json
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
-from tests.engine.conftest import Bench
+from tests.engine.conftest import Bench, killed_after
 
 ROOT = Path(__file__).parents[2]
 KILLS = 16
-
-
-def killed_after(seconds: float, home: Path, first: int) -> set[str]:
-    """Put memories in a process that is killed; what it had acknowledged by then."""
-    command = [sys.executable, "-m", "tests.engine.index_child", str(home), "fill", str(first)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        time.sleep(seconds)
-        process.kill()
-        rest = process.stdout.read().splitlines(keepends=True)
-    assert process.returncode == -signal.SIGKILL
-    return {name for one in [line, *rest] if one.endswith("\n") for name in json.loads(one)}
 
 
 def test_no_acknowledged_memory_is_missing_after_sixteen_kills(bench: Bench) -> None:
     chance = random.Random(7)
     acknowledged: set[str] = set()
     for _ in range(KILLS):
-        acknowledged |= killed_after(chance.uniform(0.0, 1.5), bench.paths.root, len(acknowledged))
+        acknowledged |= killed_after(
+            chance.uniform(0.0, 1.5), str(bench.paths.root), "fill", str(len(acknowledged))
+        )
     pairs = [(name, f"d{name[1:]}") for name in sorted(acknowledged)]
     missing = bench.index.missing("sky", "memory", pairs)["missing"]
     numbers = sorted(int(name[1:]) for name in acknowledged)
