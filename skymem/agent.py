@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from skymem.working.handle import WorkingMemory
+
 if TYPE_CHECKING:  # importing skymem costs little: the parts are loaded when they are first used
     from skymem.app import Home
     from skymem.notes import NewNote, Note
@@ -13,7 +15,7 @@ if TYPE_CHECKING:  # importing skymem costs little: the parts are loaded when th
     from skymem.recall.result import Listed, Recall
 
 
-class AgentMemory:
+class AgentMemory(WorkingMemory):
     """One agent's memory, as its code sees it; bound to that agent for good (row M7)."""
 
     def __init__(self, home: "Home", agent: str) -> None:
