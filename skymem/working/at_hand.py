@@ -10,6 +10,7 @@ what has expired or is superseded is gone at that very moment. Nothing is stored
 or this one after a restart, works out the same from the same lines.
 """
 
+import contextlib
 import os
 import threading
 from collections import OrderedDict
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from skymem import app
 from skymem.model.identity import derived_id
 from skymem.model.plan import Entry
 from skymem.policy.standing import Chains, Link, expires_us, passed_on
@@ -45,6 +47,8 @@ _SIGNS: Final = (b'"record_type"', b'"supersedes"')
 _Mark = tuple[int, int, int] | None
 """A file as it was: inode, size, time of its last write; None where there is none."""
 
+_Marks = tuple[tuple[str, _Mark], ...]
+
 
 class _Answer(NamedTuple):
     """What was active from one moment until the next at which something expires."""
@@ -61,6 +65,7 @@ class Hand:
         self.home = home
         self._agent = agent
         self._paths = home.paths.agent(agent)
+        self._place = os.fspath(self._paths.directory)
         self._lock = threading.RLock()
         self._types: frozenset[str] = frozenset()
         """The record types that were asked for: others are not kept."""
@@ -68,7 +73,6 @@ class Hand:
         self._short = _Short()
         self._stored = _Stored()
         self._protection = Protection()
-        self._protection_mark: _Mark = None
         self._superseded: set[str] = set()
         self._answers: dict[tuple[str, ...], _Answer] = {}
 
@@ -79,12 +83,10 @@ class Hand:
             NotAllowedError: this process is not the home's owner.
             DiskError, ProtectionDamagedError: they can't be read.
         """
-        from skymem.app import now
-
         self.home.only_owner("read working memory")
-        with self._lock, disk_errors(self._paths.directory):
+        with self._lock:
             self._catch_up(types)
-            now_us = round(now() * 1_000_000)
+            now_us = round(app.now() * 1_000_000)
             known = self._answers.get(types)
             if known is None or not known.since_us <= now_us < known.until_us:
                 known = self._answers[types] = self._answer(types, now_us)
@@ -114,68 +116,84 @@ class Hand:
             self._types |= frozenset(types)
             self._short, self._stored = _Short(), _Stored()
         try:
-            links = self._catch_up_short()
-            if self._catch_up_stored():
-                links = None
-            self._catch_up_protection()
+            with contextlib.suppress(OSError):  # it is told below, and by its name
+                # Stored last: what left short-term meanwhile has arrived there already.
+                if self._short_is_as_read() and self._stored_is_as_read():
+                    return
+            with disk_errors(self._paths.directory):
+                self._read_anew()
         except BaseException:  # half of it would pass for all of it: the next call reads it anew
             self._short, self._stored = _Short(), _Stored()
             raise
+
+    def _read_anew(self) -> None:
+        self._answers.clear()
+        links = self._catch_up_short()
+        if not self._stored_is_as_read():
+            self._stored = self._read_stored()
+            links = None
         if links is None:
             self._work_out_superseded()
         else:
             self._supersede(links)
 
-    def _catch_up_protection(self) -> None:
-        mark = _mark(self._paths.protected)
-        if mark != self._protection_mark:
-            self._protection = read_protection(self._paths.protected)
-            self._protection_mark = mark
-            self._answers.clear()
+    def _short_is_as_read(self) -> bool:
+        short, place = self._short, self._place
+        if _mark(f"{place}/drains") != short.drains_mark:
+            return False
+        for name, mark in short.drains:
+            if _mark(name) != mark:
+                return False
+        return short.begun and _mark(f"{place}/short_term.jsonl") == short.mark
+
+    def _stored_is_as_read(self) -> bool:
+        for name, mark in self._stored.marks:
+            if _mark(name) != mark:
+                return False
+        return bool(self._stored.marks)
 
     def _catch_up_short(self) -> list[Link] | None:
         """Read short-term and drains; gives the new links, or None when all was read anew."""
-        drains = _marks(self._paths.drains)
-        mark = _mark(self._paths.short_term)
-        short = self._short
-        if mark == short.mark and drains == short.drains:
-            return []
-        self._answers.clear()
-        if drains == short.drains and self._read_on():
-            return self._short.take_new_links()
-        self._short = _Short(drains=drains)
-        shelf = self.home.shelf(self._agent)
-        for path, start in shelf.drains.tails():
+        short, place = self._short, self._place
+        drains_mark = _mark(f"{place}/drains")
+        drains = tuple((name, _mark(name)) for name, _ in short.drains)
+        if short.begun and (drains_mark, drains) == (short.drains_mark, short.drains):
+            if self._read_on(short):
+                return short.take_new_links()
+            drains_mark = _mark(f"{place}/drains")
+        self._short = short = _Short(drains_mark)
+        found = self._paths.drains.glob("[!.]*.jsonl")
+        short.drains = tuple((name, _mark(name)) for name in sorted(map(os.fspath, found)))
+        for path, start in self.home.shelf(self._agent).drains.tails():
             fd = open_or_none(path)
             if fd is not None:
                 try:
-                    self._read(fd, start)
+                    self._read(short, fd, start)
                 finally:
                     os.close(fd)
-        self._read_on()
+        self._read_on(short)
         return None
 
-    def _read_on(self) -> bool:
+    def _read_on(self, short: "_Short") -> bool:
         """Read what was appended to short-term; False when it is not the file it was."""
-        short = self._short
+        short.begun = True
         fd = open_or_none(self._paths.short_term)
         if fd is None:
             return short.mark is None
         try:
             status = os.fstat(fd)
-            begun = short.mark is not None
-            if begun and not _grew(short.mark, status):
-                return False
-            if begun and tail_hash(fd, short.read_to) != short.tail:
-                return False
-            short.read_to = self._read(fd, short.read_to)
+            if short.mark is not None:
+                grew = status.st_ino == short.mark[0] and status.st_size > short.mark[1]
+                if not grew or tail_hash(fd, short.read_to) != short.tail:
+                    return False
+            short.read_to = self._read(short, fd, short.read_to)
             short.tail = tail_hash(fd, short.read_to)
             short.mark = (status.st_ino, status.st_size, status.st_mtime_ns)
             return True
         finally:
             os.close(fd)
 
-    def _read(self, fd: int, start: int) -> int:
+    def _read(self, short: "_Short", fd: int, start: int) -> int:
         """Keep the records and links of a file from an offset on; returns how far it was read."""
         limit = self.home.rules.line_bytes_max
         stop = last_newline_end(fd, os.fstat(fd).st_size)
@@ -183,37 +201,29 @@ class Hand:
             if len(raw) <= limit:
                 for entry in entries_of(offset, raw, end):
                     if isinstance(entry, Entry):
-                        self._short.take(entry, self._types, self._paths.short_term.name)
+                        short.take(entry, self._types, self._paths.short_term.name)
         return stop
 
-    def _catch_up_stored(self) -> bool:
-        """Ask the catalog about long-term and archives, where they changed."""
-        marks = self._stored_marks()
-        if marks == self._stored.marks:
-            return False
-        self._answers.clear()
+    def _read_stored(self) -> "_Stored":
+        """Ask the catalog about long-term and archives, and the file about what is pinned."""
+        place, paths = self._place, self._paths
+        watched = [place, *map(os.fspath, (paths.trash, paths.long_term, paths.protected))]
+        marks = [(name, _mark(name)) for name in watched]
+        archives = paths.directory.glob("short_term_archive_*.jsonl")
+        marks += [(name, _mark(name)) for name in map(os.fspath, archives)]
+        self._protection = read_protection(paths.protected)
         work, shelf = self.home.workplace(), self.home.shelf(self._agent)
         with work.catalog(busy_ms=BUSY_MS) as catalog:
 
             def found() -> _Stored:
                 life = Lifecycle(catalog, self._agent)
                 ids = [one.id for one in life.of_kinds(RECORD + name for name in self._types)]
-                links = [Link(*one) for one in _links(life)]
-                places = catalog.find(self._agent, ids)
-                records = {kept.id: kept for kept in shelf.read(places)}
-                return _Stored(marks, records, links, life.removed())
+                references = life.references(SUPERSEDES)
+                links = [Link(one.source, one.time_us, one.target) for one in references]
+                records = {one.id: one for one in shelf.read(catalog.find(self._agent, ids))}
+                return _Stored(tuple(marks), records, links, life.removed())
 
-            self._stored = work.ask(catalog, shelf, found)
-        return True
-
-    def _stored_marks(self) -> dict[str, _Mark]:
-        """Long-term, the archives, and the directory of what once superseded and is in trash."""
-        directory = os.fspath(self._paths.directory)
-        found: dict[str, _Mark] = {"trash": _mark(self._paths.trash)}
-        for name in _names(directory):
-            if name.endswith(".jsonl") and name != "short_term.jsonl":
-                found[name] = _mark(f"{directory}/{name}")
-        return found
+            return work.ask(catalog, shelf, found)
 
     # -- who is superseded ----------------------------------------------------------------------
 
@@ -236,8 +246,10 @@ class Hand:
 class _Short:
     """What short-term and its drains hold, and how far that was read."""
 
-    def __init__(self, drains: dict[str, _Mark] | None = None) -> None:
-        self.drains = {} if drains is None else drains
+    def __init__(self, drains_mark: _Mark = None) -> None:
+        self.begun = False
+        self.drains_mark = drains_mark
+        self.drains: _Marks = ()
         self.mark: _Mark = None
         self.read_to = 0
         self.tail = b""
@@ -266,19 +278,19 @@ class _Short:
 class _Stored(NamedTuple):
     """What long-term and archives hold."""
 
-    marks: dict[str, _Mark] | None = None
+    marks: _Marks = ()
     records: dict[str, Kept] = {}  # noqa: RUF012  (never written to)
     links: list[Link] = []  # noqa: RUF012
     removed: dict[str, list[str]] = {}  # noqa: RUF012
 
 
-_hands: "OrderedDict[tuple[str, str], Hand]" = OrderedDict()
+_hands: "OrderedDict[tuple[Path, str], Hand]" = OrderedDict()
 _hands_lock: Final = threading.Lock()
 
 
 def at_hand(home: "Home", agent: str) -> Hand:
     """Give the records of an agent whose name passed the gate, kept from call to call."""
-    key = (os.fspath(home.paths.root), agent)
+    key = (home.paths.root, agent)
     with _hands_lock:
         hand = _hands.get(key)
         if hand is None:
@@ -289,10 +301,6 @@ def at_hand(home: "Home", agent: str) -> Hand:
             hand.home = home
             _hands.move_to_end(key)
         return hand
-
-
-def _links(life: Lifecycle) -> Iterator[tuple[str, int | None, str]]:
-    return ((one.source, one.time_us, one.target) for one in life.references(SUPERSEDES))
 
 
 def _lines_with_signs(fd: int, start: int, stop: int) -> Iterator[tuple[int, bytes, int]]:
@@ -316,26 +324,9 @@ def _lines_with_signs(fd: int, start: int, stop: int) -> Iterator[tuple[int, byt
         position += len(block)
 
 
-def _grew(mark: _Mark, status: os.stat_result) -> bool:
-    assert mark is not None  # noqa: S101  (asked of a file that was read)
-    return status.st_ino == mark[0] and status.st_size > mark[1]
-
-
-def _mark(path: "Path | str") -> _Mark:
+def _mark(path: str) -> _Mark:
     try:
         status = os.stat(path)
     except FileNotFoundError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _marks(directory: Path) -> dict[str, _Mark]:
-    place = os.fspath(directory)
-    return {name: _mark(f"{place}/{name}") for name in _names(place)}
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except FileNotFoundError:
-        return []
