@@ -29,6 +29,7 @@ from skymem.config.units import format_duration, format_size
 from skymem.model.kinds import Kind
 from skymem.model.rules import AgentRules
 from skymem.model.schedule import Cron, Daily, Every, ScheduleEntry
+from skymem.model.tenants import Tenant
 
 Sourced = dict[str, str | int | float | bool]
 """`{"value": 0.7, "source": "retention_rules.yaml:3"}`; the source may be `default`."""
@@ -64,6 +65,7 @@ def effective_rules(
         "engine": _engine(reading),
         **_sections(reading),
         "kinds": {name: _kind(reading, kind) for name, kind in rules.kinds.items()},
+        "tenants": {one.name: _tenant(reading, one) for one in rules.tenants.table.values()},
         "agents": agents,
     }
 
@@ -122,6 +124,13 @@ def _kind(reading: RulesReading, kind: Kind) -> dict[str, Sourced]:
     return {
         name: _sourced(reading, value, f"kinds.{kind.name}.{name}")
         for name, value in kind_values(kind).items()
+    }
+
+
+def _tenant(reading: RulesReading, tenant: Tenant) -> dict[str, Sourced]:
+    return {
+        name: _sourced(reading, ", ".join(words), f"tenants.{tenant.name}.{name}")
+        for name, words in (("agents", tenant.agents), ("users", tenant.users))
     }
 
 

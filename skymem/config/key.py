@@ -20,6 +20,8 @@ PRUNE: Final = "prune"
 TRASH: Final = "trash"
 BUDGET: Final = "budget"
 KIND: Final = "kinds.NAME"
+TENANT: Final = "tenants.NAME"
+DOCUMENTS: Final = "documents"
 
 
 @dataclass(frozen=True, slots=True)

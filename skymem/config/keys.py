@@ -13,9 +13,11 @@ from skymem.config.key import (
     KIND,
     RULES_FILE,
     SCHEDULE_FILE,
+    TENANT,
     TOP,
     Key,
 )
+from skymem.config.document_keys import DOCUMENT_KEYS
 from skymem.config.life_keys import LIFE_KEYS
 from skymem.config.problems import shown
 from skymem.config.remote_keys import REMOTE_KEYS
@@ -136,6 +138,7 @@ KEYS: Final = (
     ),
     *REMOTE_KEYS,
     *LIFE_KEYS,
+    *DOCUMENT_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",
@@ -221,6 +224,7 @@ def place_of(key: Key) -> str:
         TOP: f"at the top level of {key.file}",
         AGENT: f"under agents: NAME: in {key.file}",
         KIND: f"under kinds: NAME: in {key.file}",
+        TENANT: f"under tenants: NAME: in {key.file}",
         ENTRY: f"in an entry under every: in {key.file}",
     }
     under = ": ".join(key.level.split("."))
@@ -254,7 +258,7 @@ def explain(key: str) -> Key:
     Raises UsageError with what was probably meant, or with each that has this name.
     """
     parts = key.split(".")
-    if len(parts) == 3 and parts[0] in ("agents", "kinds"):
+    if len(parts) == 3 and parts[0] in ("agents", "kinds", "tenants"):
         parts[1] = "NAME"
     wanted = ".".join(parts)
     for row in KEYS:

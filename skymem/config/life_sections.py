@@ -1,4 +1,4 @@
-"""The sections about a memory's life: compress, merge, prune, trash and budget.
+"""The sections about a memory's life: compress, merge, prune, trash and budget; and documents.
 
 Each key goes by its row of the table of keys; each section ends as a frozen value of
 `model.rules`. What belongs together is checked together, once all of it is read.
@@ -14,6 +14,7 @@ from skymem.config.addresses import address, variable
 from skymem.config.key import (
     BUDGET,
     COMPRESS,
+    DOCUMENTS,
     MERGE,
     PRUNE,
     RULES_FILE,
@@ -35,6 +36,7 @@ from skymem.config.readers import (
     seconds,
     show_settings,
 )
+from skymem.config.tenants_section import read_tenants
 from skymem.config.units import format_percentage, format_size
 from skymem.config.yaml_nodes import Pair, Table
 from skymem.model.rules import RetentionRules, SummarizerRules
@@ -59,6 +61,9 @@ def read_sections(
     kinds = root.get("kinds")
     if kinds is not None:
         rules = replace(rules, kinds=read_kinds(kinds, rules.kinds, complaints, lines))
+    tenants = root.get("tenants")
+    if tenants is not None:
+        rules = replace(rules, tenants=read_tenants(tenants, complaints, lines))
     return rules
 
 
@@ -155,6 +160,11 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
             "per_run": Setting("per_run", fields.percentage, format_percentage),
             "per_30_days": Setting("per_30_days", fields.percentage, format_percentage),
             "at_least": Setting("at_least", fields.whole),
+        },
+        DOCUMENTS: {
+            "chunk_chars": Setting("chunk_chars", fields.whole),
+            "overlap_chars": Setting("overlap_chars", fields.whole),
+            "file_max": Setting("file_bytes_max", fields.size, format_size),
         },
     }
 )

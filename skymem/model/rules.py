@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from skymem.model.kinds import KINDS, Kinds
+from skymem.model.tenants import Tenants
 
 Access = Literal["private", "group"]
 Backend = Literal["onnx", "sentence-transformers"]
@@ -158,6 +159,20 @@ class BudgetRules:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentRules:
+    """How documents are read and cut into chunks (row W8)."""
+
+    chunk_chars: int = 1200
+    """Characters of a chunk; a sentence that is longer is cut."""
+
+    overlap_chars: int = 150
+    """Of what stands before it, repeated at the beginning of a chunk of the same place."""
+
+    file_bytes_max: int = 32 * 1024 * 1024
+    """A larger file is reported and not read."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -182,6 +197,8 @@ class RetentionRules:
     """How long a restored memory is exempt from the rule that removed it (promise 10)."""
 
     budget: BudgetRules = BudgetRules()
+    tenants: Tenants = Tenants()
+    documents: DocumentRules = DocumentRules()
     recall_log: bool = True
     """Whether ids of what is recalled are counted, for canaries (row X4)."""
 

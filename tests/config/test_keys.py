@@ -17,6 +17,7 @@ from skymem.config.key import (
     RULES_FILE,
     SCHEDULE_FILE,
     SUMMARIZER,
+    TENANT,
     TOP,
     Key,
 )
@@ -52,8 +53,8 @@ def test_the_table_costs_no_yaml_to_import() -> None:
 @pytest.mark.parametrize("key", KEYS, ids=by_dotted_name)
 def test_the_example_of_each_key_is_accepted_by_its_reader(key: Key, tmp_path: Path) -> None:
     path = tmp_path / key.file
-    if key.level in (AGENT, KIND):
-        section = "agents" if key.level == AGENT else "kinds"
+    if key.level in (AGENT, KIND, TENANT):
+        section = key.level.removesuffix(".NAME")
         path.write_text(f"{section}:\n  sky:\n    {key.example}\n")
     elif key.level == SUMMARIZER:
         given = {"endpoint": 'endpoint: "http://127.0.0.1/v1"', "model": "model: m"}

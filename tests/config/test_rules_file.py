@@ -137,7 +137,8 @@ def test_an_agents_name_off_the_list_is_refused_with_its_place(name: str, path: 
             "retention: 30",
             '1:1: unknown key "retention" (known here: promote_threshold, short_term_max_lines, '
             "agents, access, line_max, torn_after, engine, "
-            "compress, merge, prune, trash, restore_grace, budget, recall_log, kinds)",
+            "compress, merge, prune, trash, restore_grace, budget, recall_log, kinds, tenants, "
+            "documents)",
             id="nothing like it",
         ),
         pytest.param(
@@ -311,6 +312,7 @@ KEYS = (
     "x",
     *section_values(RetentionRules()),
     "kinds",
+    "tenants",
 )
 VALUES = (
     "",
