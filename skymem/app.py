@@ -148,8 +148,8 @@ class Home:
         """The home's status files."""
         return StatusFiles(self.paths, self.files)
 
-    def remember(self, agent: str, lines: Sequence[bytes]) -> None:
-        """Append admitted lines to an agent's short-term; returns once they are on disk.
+    def remember(self, agent: str, lines: Sequence[bytes], *, synced: bool = True) -> None:
+        """Append admitted lines to an agent's short-term; returns once on disk, unless unsynced.
 
         Raises:
             AgentNameError: the name is not allowed.
@@ -158,12 +158,12 @@ class Home:
         """
         shelf = self._shelf_to_write(agent)
         try:
-            shelf.append(lines)
+            shelf.append(lines, synced=synced)
         except DiskError:
             if shelf.paths.directory.is_dir():
                 raise
             self._ready.clear()  # the directory was removed under a long-lived handle
-            self._shelf_to_write(agent).append(lines)
+            self._shelf_to_write(agent).append(lines, synced=synced)
 
     def _shelf_to_write(self, agent: str) -> Shelf:
         """Find an agent's shelf, made ready once for each handle: `remember` must cost little."""

@@ -22,6 +22,7 @@ BUDGET: Final = "budget"
 KIND: Final = "kinds.NAME"
 TENANT: Final = "tenants.NAME"
 DOCUMENTS: Final = "documents"
+SCRATCHPAD: Final = "scratchpad"
 
 
 @dataclass(frozen=True, slots=True)

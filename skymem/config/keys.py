@@ -21,6 +21,7 @@ from skymem.config.document_keys import DOCUMENT_KEYS
 from skymem.config.life_keys import LIFE_KEYS
 from skymem.config.problems import shown
 from skymem.config.remote_keys import REMOTE_KEYS
+from skymem.config.scratchpad_keys import SCRATCHPAD_KEYS
 from skymem.config.units import format_duration, format_size
 from skymem.errors import UsageError
 from skymem.model.rules import AgentRules, EngineRules, RetentionRules
@@ -139,6 +140,7 @@ KEYS: Final = (
     *REMOTE_KEYS,
     *LIFE_KEYS,
     *DOCUMENT_KEYS,
+    *SCRATCHPAD_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",

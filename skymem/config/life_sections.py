@@ -18,6 +18,7 @@ from skymem.config.key import (
     MERGE,
     PRUNE,
     RULES_FILE,
+    SCRATCHPAD,
     SUMMARIZER,
     TOP,
     TRASH,
@@ -165,6 +166,13 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
             "chunk_chars": Setting("chunk_chars", fields.whole),
             "overlap_chars": Setting("overlap_chars", fields.whole),
             "file_max": Setting("file_bytes_max", fields.size, format_size),
+        },
+        SCRATCHPAD: {
+            "keep": seconds("keep_seconds"),
+            "size": Setting("size", fields.whole),
+            "salience": Setting("salience", fields.number),
+            "surprisal": Setting("surprisal", fields.number),
+            "sessions": Setting("sessions", fields.whole),
         },
     }
 )

@@ -173,6 +173,27 @@ class DocumentRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ScratchpadRules:
+    """What a conversation's scratchpad keeps, and what of it is promoted (rows W1, W2)."""
+
+    keep_seconds: float = 7 * 86_400.0
+    """How long a snippet is good for after it was last written: it ends with its conversation, and
+    one that is taken up again within days finds it."""
+
+    size: int = 64
+    """Snippets of one conversation, at most."""
+
+    salience: float = 0.5
+    """Share of a general principle, 0 to 1, from which a snippet may be promoted."""
+
+    surprisal: float = 0.35
+    """1 − its best likeness in long-term, from which it is promoted as new."""
+
+    sessions: int = 2
+    """Conversations it was found in, from which it is promoted as usual."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -201,6 +222,8 @@ class RetentionRules:
     documents: DocumentRules = DocumentRules()
     recall_log: bool = True
     """Whether ids of what is recalled are counted, for canaries (row X4)."""
+
+    scratchpad: ScratchpadRules = ScratchpadRules()
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""

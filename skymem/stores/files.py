@@ -1,8 +1,9 @@
 """Durable writes: the one module that makes bytes survive a power cut, and the seam tests break.
 
-Promise: when `append` or `replace` returns, the bytes are on disk under their name; when either
-raises, readers see what they saw before. Every operation that changes the disk is one method of
-`Files`, so that a test can fail or kill at the n-th of them, for every n (design §4).
+Promise: when `append` or `replace` returns, the bytes are on disk under their name, unless an
+`append` was asked not to wait for that; when either raises, readers see what they saw before. Every
+operation that changes the disk is one method of `Files`, so that a test can fail or kill at the
+n-th of them, for every n (design §4).
 """
 
 import contextlib
@@ -121,12 +122,16 @@ class Files:
         self._widen(path, self.modes.directory)
         self.fsync_directory(path.parent)
 
-    def append(self, path: Path, data: bytes, *, shared: bool = False) -> int:
+    def append(self, path: Path, data: bytes, *, shared: bool = False, synced: bool = True) -> int:
         """Append whole lines with one write and return the offset at which they start.
 
         `data` ends with a newline. A last line without its newline is ended first, so the two
         never melt together. A write that falls short or cannot be made durable is undone and
         raised. `shared` says that writers without a lock append to the same file.
+
+        Without `synced` the kernel has the bytes, and no more is promised: whoever dies, they are
+        there; a power cut may take them, and all that came after them unsynced, until the next
+        append that is synced, or the kernel of its own accord, has brought them to the disk.
 
         Raises:
             DiskError: full, read-only or broken disk; the file reads as before.
@@ -142,11 +147,11 @@ class Files:
                 # The name before the bytes: what holds bytes has a name, whoever dies when.
                 if not os.fstat(fd).st_size:
                     self.fsync_directory(path.parent)
-                return self._append(fd, data, shared=shared)
+                return self._append(fd, data, shared=shared, synced=synced)
             finally:
                 os.close(fd)
 
-    def _append(self, fd: int, data: bytes, *, shared: bool) -> int:
+    def _append(self, fd: int, data: bytes, *, shared: bool, synced: bool) -> int:
         terminated = self._tail_terminated(fd, settle=shared)
         block = data if terminated else b"\n" + data
         written = self.write(fd, block)
@@ -154,7 +159,8 @@ class Files:
         try:
             if written != len(block):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self.fsync(fd)
+            if synced:
+                self.fsync(fd)
         except OSError:
             self._undo(fd, end - written, end, shared=shared)
             raise

@@ -81,8 +81,10 @@ class Shelf:
         self.swap = Swap(agent, files, self.drains, stop)
         self.trash = Trash(agent, files)
 
-    def append(self, lines: Iterable[bytes]) -> None:
+    def append(self, lines: Iterable[bytes], *, synced: bool = True) -> None:
         """Append whole lines to short-term; returns once they are on disk.
+
+        Without `synced` it returns once the kernel has them: see `Files.append`.
 
         Raises:
             DiskError: they could not be written, and none of them stays.
@@ -92,7 +94,7 @@ class Shelf:
         lock = self.paths.append_lock
         block = b"".join(lines)
         with held(lock, "", deadline_seconds=APPEND_LOCK_SECONDS, stop=self.stop, mode=mode):
-            self.files.append(self.paths.short_term, block, shared=True)
+            self.files.append(self.paths.short_term, block, shared=True, synced=synced)
 
     def ensure(self) -> None:
         """Make the agent's directory, so that a plain `echo >>` finds where to write."""

@@ -1,9 +1,11 @@
 """The working memory of one agent as its code sees it: what `open_memory` gives beside recall."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # importing skymem costs little: each part is loaded when it is first used
     from skymem.app import Home
+    from skymem.working.scratchpad import Scratchpad
 
 
 class WorkingMemory:
@@ -11,3 +13,10 @@ class WorkingMemory:
 
     _home: "Home"
     agent: str
+
+    @cached_property
+    def scratchpad(self) -> "Scratchpad":
+        """The scratchpad of `$SKYMEM_SESSION`'s conversation; `.of(session)` is another's (W1)."""
+        from skymem.working.scratchpad import Scratchpad
+
+        return Scratchpad(self._home, self.agent)

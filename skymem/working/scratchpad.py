@@ -1,0 +1,216 @@
+"""The scratchpad of a conversation: what each of its flows found out, in sentences (row W1).
+
+Reading and writing cost microseconds: no model, no engine and no wait for the disk. What was
+written is there for every process at once, and whoever is killed; **a power cut may take what was
+written within the last seconds**, until something durable is written to the same agent's short-term
+(as by `remember`) or the kernel has brought it to the disk of its own accord.
+
+A snippet is a line of short-term that expires. One that is written again is the newest again. Of
+one conversation there are 64 at most: the one that was not written for longest leaves as the next
+one comes, which names it among what it supersedes, so that any process reads the same from the
+lines. Reading is a use of all of them alike, and changes no order.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from skymem import app
+from skymem.errors import InvalidMemoryError
+from skymem.model.marks import inherited
+from skymem.model.memory import Memory
+from skymem.model.records import seconds
+from skymem.model.snippet import CHARACTERS_MAX, IMPORTANCE, SESSION, SNIPPET, Snippet
+from skymem.model.spelling import read_line
+from skymem.policy.alike import word_key
+from skymem.policy.form import Admitted, admit_fields
+from skymem.stores.shelf import Kept
+from skymem.working.at_hand import at_hand
+
+if TYPE_CHECKING:
+    from skymem.app import Home
+
+DAY_SECONDS: Final = 86_400.0
+
+
+class Marks(NamedTuple):
+    """What else is said of snippets as they are written."""
+
+    remember: bool = False
+    user_id: str | None = None
+    origin: str | None = "agent"
+    trust: float | None = None
+    evidence_ids: Sequence[str] = ()
+
+    def fields(self) -> dict[str, Any]:
+        """As the line has it."""
+        given = {"user_id": self.user_id, "origin": self.origin, "trust": self.trust}
+        fields: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+        if self.evidence_ids:
+            fields["evidence_ids"] = [*self.evidence_ids]
+        return fields | ({"payload": {"remember": True}} if self.remember else {})
+
+
+class Scratchpad:
+    """The scratchpad of one conversation of an agent."""
+
+    def __init__(self, home: "Home", agent: str, session: str | None = None) -> None:
+        """Open it; of `$SKYMEM_SESSION`, else "default", when no conversation is named.
+
+        Raises:
+            InvalidMemoryError: the conversation's name is empty.
+        """
+        if session is None:
+            session = home.workplace().environment.get("SKYMEM_SESSION") or SESSION
+        if not session.strip():
+            raise InvalidMemoryError('field "session": a conversation needs a name')
+        self.session = session
+        self._home, self._agent = home, agent
+        self._seen: tuple[Kept, ...] | None = None
+        self._snippets: tuple[Snippet, ...] = ()
+
+    def of(self, session: str) -> "Scratchpad":
+        """The scratchpad of another conversation of the same agent."""
+        return Scratchpad(self._home, self._agent, session)
+
+    def read(self) -> list[Snippet]:
+        """Every snippet of the conversation, the one written last at the end.
+
+        Raises:
+            NotAllowedError: this process is not the home's owner.
+            DiskError: it can't be read.
+        """
+        kept = at_hand(self._home, self._agent).of(SNIPPET)
+        if kept is not self._seen:
+            shown = [Snippet.of(one.id, one.memory) for one in self._own(kept)[0]]
+            self._seen, self._snippets = kept, tuple(reversed(shown))
+        return [*self._snippets]
+
+    def write(
+        self,
+        *texts: str,
+        remember: bool = False,
+        user_id: str | None = None,
+        origin: str | None = "agent",
+        trust: float | None = None,
+        evidence_ids: Sequence[str] = (),
+    ) -> list[str]:
+        """Write what a flow found out, a snippet each; returns their ids.
+
+        They are there for every process at once and survive its end; a power cut may take them
+        (see the module). One that says what is there already is the newest again, trusted no more
+        than before.
+
+        Args:
+            texts: a sentence or a few each.
+            remember: somebody asked for it to be remembered: it is promoted for that.
+            user_id: whom it concerns.
+            origin: where it is from: `user`, `agent`, `tool`, `document` or `import`.
+            trust: how far it is believed, 0 to 1.
+            evidence_ids: the memories it rests on.
+
+        Raises:
+            InvalidMemoryError: one has no text or is too long, or a field is outside its range;
+                none was written.
+            DiskError: they could not be written; none stays.
+        """
+        marks = Marks(remember, user_id, origin, trust, evidence_ids)
+        lines = self.lines(texts, marks)
+        if lines:
+            self._home.remember(self._agent, [line.raw for line in lines], synced=False)
+        return [line.id for line in lines]
+
+    def lines(self, texts: Sequence[str], marks: Marks) -> list[Admitted]:
+        """Make the lines that `write` appends, each with what it takes the place of."""
+        kept = at_hand(self._home, self._agent).of(SNIPPET) if self._home.owned else ()
+        shown, hidden = self._own(kept)
+        there = {_key(one.memory.searchable): one for one in reversed(shown)}
+        now_us = max([round(app.now() * 1_000_000), *(_time(one) + 1 for one in shown[:1])])
+        leaving = [one.id for one in hidden]
+        made: list[Admitted] = []
+        for text in {_key(_checked(text)): text.strip() for text in texts}.values():
+            known = there.pop(_key(text), None)
+            leaving += [known.id] if known is not None else []
+            while len(there) >= self._home.rules.scratchpad.size:
+                leaving.append(there.pop(next(iter(there))).id)
+            line = self._line(text, now_us + len(made), marks, known, leaving)
+            there[_key(text)] = Kept(line.id, "short", "", read_line(line.raw))
+            made.append(line)
+            leaving = []
+        return made
+
+    def _own(self, kept: tuple[Kept, ...]) -> tuple[list[Kept], list[Kept]]:
+        """Those of this conversation: the newest of each text up to the cap, and the others."""
+        shown: dict[bytes, Kept] = {}
+        hidden: list[Kept] = []
+        for one in kept:
+            if one.memory.scope.get("session", SESSION) != self.session:
+                continue
+            key = _key(one.memory.searchable)
+            if key in shown or len(shown) == self._home.rules.scratchpad.size:
+                hidden.append(one)
+            else:
+                shown[key] = one
+        return [*shown.values()], hidden
+
+    def _line(
+        self, text: str, time_us: int, marks: Marks, known: Kept | None, leaving: list[str]
+    ) -> Admitted:
+        rules = self._home.rules
+        fields = marks.fields()
+        if known is not None:
+            fields = _joined(fields, known.memory)
+        fields |= {
+            "record_type": SNIPPET,
+            "session": self.session,
+            "ttl_days": rules.scratchpad.keep_seconds / DAY_SECONDS,
+        }
+        if leaving:
+            fields["supersedes"] = leaving
+        return admit_fields(
+            text,
+            limit=rules.line_bytes_max,
+            now=seconds(time_us),
+            importance=IMPORTANCE,
+            extra=fields,
+        )
+
+
+def _joined(fields: dict[str, Any], known: Memory) -> dict[str, Any]:
+    """What is written again keeps what was said of it, and gains no trust."""
+    own = Memory({"ts": 0, "content": "", **fields})
+    marks = inherited([own, known])
+    found = {**fields, **marks}
+    for name in ("origin", "trust"):
+        if name not in marks:
+            found.pop(name, None)
+    evidence = [*dict.fromkeys((*known.evidence_ids, *own.evidence_ids))]
+    if evidence:
+        found["evidence_ids"] = evidence
+    if known.payload.get("remember") is True:
+        found["payload"] = {"remember": True}
+    user_id = known.scope.get("user_id")
+    return found if user_id is None else {"user_id": user_id, **found}
+
+
+def _checked(text: str) -> str:
+    if not text.strip():
+        raise InvalidMemoryError('field "content": there is no text in it')
+    if len(text) > CHARACTERS_MAX:
+        raise InvalidMemoryError(
+            f'field "content": {len(text):,} characters are more than {CHARACTERS_MAX:,}; '
+            "a snippet says what came of something, in a sentence or a few"
+        )
+    return text
+
+
+_WORDLESS: Final = word_key("")
+
+
+def _key(text: str) -> bytes:
+    """Equal for texts that say the same; of one without words, as a sign, the text itself."""
+    key = word_key(text)
+    return key if key != _WORDLESS else text.strip().encode(errors="replace")
+
+
+def _time(kept: Kept) -> int:
+    return kept.memory.time_us or 0
