@@ -48,12 +48,13 @@ def _write(path: Path, lines: list[bytes], flag: int) -> None:
         os.close(fd)
 
 
-def remember(path: Path, line: bytes) -> None:
-    """Open, flock, append, fsync, close."""
+def remember(path: Path, line: bytes, *, synced: bool = True) -> None:
+    """Open, flock, append, fsync unless it is not to be waited for, close."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         os.write(fd, line)
-        os.fsync(fd)
+        if synced:
+            os.fsync(fd)
     finally:
         os.close(fd)

@@ -45,7 +45,7 @@ class Snippet:
         return cls(
             name,
             memory.searchable,
-            scope.get("session", SESSION),
+            scope.get("session", ""),
             None if memory.time_us is None else memory.time_us / 1_000_000,
             None if expires_us is None else expires_us / 1_000_000,
             scope.get("user_id"),

@@ -13,8 +13,8 @@ or this one after a restart, works out the same from the same lines.
 import contextlib
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -25,10 +25,9 @@ from skymem.policy.standing import Chains, Link, expires_us, passed_on
 from skymem.stores.catalog import SUPERSEDES
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import RECORD, Lifecycle
-from skymem.stores.lines import CHUNK_BYTES, entries_of, last_newline_end
+from skymem.stores.lines import CHUNK_BYTES, entries_of
 from skymem.stores.protection import Protection, read_protection
 from skymem.stores.shelf import Kept, open_or_none
-from skymem.stores.unchanged import tail_hash
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -40,6 +39,7 @@ BUSY_MS: Final = 1_000
 """How long to wait for a catalog that another process writes to, before doing without."""
 
 NEVER_US: Final = 1 << 62
+TAIL_BYTES: Final = 512
 
 # Keys spelled with \u escapes are not seen; json.dumps never does that to ASCII.
 _SIGNS: Final = (b'"record_type"', b'"supersedes"')
@@ -48,11 +48,21 @@ _Mark = tuple[int, int, int] | None
 """A file as it was: inode, size, time of its last write; None where there is none."""
 
 _Marks = tuple[tuple[str, _Mark], ...]
+_Group = tuple[str, str | None]
+"""A record type and a conversation, "" for none."""
+
+
+class _Held(NamedTuple):
+    """An active record, and when it expires, microseconds since the epoch."""
+
+    kept: Kept
+    ends_us: int
 
 
 class _Answer(NamedTuple):
     """What was active from one moment until the next at which something expires."""
 
+    versions: list[int]
     since_us: int
     until_us: int
     records: tuple[Kept, ...]
@@ -74,10 +84,16 @@ class Hand:
         self._stored = _Stored()
         self._protection = Protection()
         self._superseded: set[str] = set()
-        self._answers: dict[tuple[str, ...], _Answer] = {}
+        self._groups: dict[_Group, dict[str, _Held]] = {}
+        self._versions: Counter[_Group] = Counter()
+        """How often each group changed; under no session's name, any group of that type."""
 
-    def of(self, *types: str) -> tuple[Kept, ...]:
+        self._answers: dict[tuple[tuple[str, ...], str | None], _Answer] = {}
+
+    def of(self, *types: str, session: str | None = None) -> tuple[Kept, ...]:
         """The active records of these types, newest first, as they are now.
+
+        Of one conversation where one is named. The very same tuple as long as nothing has changed.
 
         Raises:
             NotAllowedError: this process is not the home's owner.
@@ -87,26 +103,68 @@ class Hand:
         with self._lock:
             self._catch_up(types)
             now_us = round(app.now() * 1_000_000)
-            known = self._answers.get(types)
-            if known is None or not known.since_us <= now_us < known.until_us:
-                known = self._answers[types] = self._answer(types, now_us)
+            versions = [self._versions[one, session] for one in types]
+            known = self._answers.get((types, session))
+            if (
+                known is None
+                or versions != known.versions
+                or not known.since_us <= now_us < known.until_us
+            ):
+                known = _answer(self._held(types, session), versions, now_us)
+                self._answers[types, session] = known
             return known.records
 
     # -- what is active -------------------------------------------------------------------------
 
-    def _answer(self, types: tuple[str, ...], now_us: int) -> _Answer:
-        until_us, found = NEVER_US, []
+    def _held(self, types: tuple[str, ...], session: str | None) -> Iterator[_Held]:
+        if session is not None:
+            for one in types:
+                yield from self._groups.get((one, session), {}).values()
+            return
+        for (one, _), held in self._groups.items():
+            if one in types:
+                yield from held.values()
+
+    def _hold(self, kept: Kept) -> None:
+        pinned = self._protection.is_pinned(kept.id, kept.memory)
+        ends_us = expires_us(kept.memory, pinned=pinned)
+        held = _Held(kept, NEVER_US if ends_us is None else ends_us)
+        group = _group(kept)
+        self._groups.setdefault(group, {})[kept.id] = held
+        self._changed(group)
+
+    def _changed(self, group: "_Group") -> None:
+        self._versions[group] += 1
+        self._versions[group[0], None] += 1
+
+    def _group_anew(self) -> None:
+        """Work out who is superseded, and hold all others."""
+        links = [*self._stored.links, *self._short.links]
+        links += [link for link, _ in passed_on(links, self._stored.removed)]
+        self._superseded = set(Chains.of(links).superseded())
+        self._groups.clear()
+        self._answers.clear()
         # Long-term and archives last: of a line on its way, the tier it is going to is told.
         for kept in {**self._short.records, **self._stored.records}.values():
-            if kept.memory.record_type not in types or kept.id in self._superseded:
+            if kept.id not in self._superseded:
+                self._hold(kept)
+
+    def _take_in(self, records: list[Kept], links: list[Link]) -> None:
+        """Take in a few new lines, nearly always such as nothing supersedes yet."""
+        for link in links:
+            if link.source in self._superseded or link.target in self._stored.removed:
+                self._group_anew()  # it may close a ring, or go on through trash
+                return
+            if link.source == link.target:
                 continue
-            pinned = self._protection.is_pinned(kept.id, kept.memory)
-            ends = expires_us(kept.memory, pinned=pinned)
-            if ends is None or ends > now_us:
-                until_us = min(until_us, ends or NEVER_US)
-                found.append(kept)
-        found.sort(key=lambda one: (-(one.memory.time_us or 0), one.id))
-        return _Answer(now_us, until_us, tuple(found))
+            self._superseded.add(link.target)
+            gone = self._short.records.get(link.target) or self._stored.records.get(link.target)
+            if gone is not None:
+                self._groups.get(_group(gone), {}).pop(gone.id, None)
+                self._changed(_group(gone))
+        for kept in records:
+            if kept.id not in self._superseded and kept.id not in self._stored.records:
+                self._hold(kept)
 
     # -- being up to date -----------------------------------------------------------------------
 
@@ -127,15 +185,14 @@ class Hand:
             raise
 
     def _read_anew(self) -> None:
-        self._answers.clear()
-        links = self._catch_up_short()
+        new = self._catch_up_short()
         if not self._stored_is_as_read():
             self._stored = self._read_stored()
-            links = None
-        if links is None:
-            self._work_out_superseded()
+            new = None
+        if new is None:
+            self._group_anew()
         else:
-            self._supersede(links)
+            self._take_in(*new)
 
     def _short_is_as_read(self) -> bool:
         short, place = self._short, self._place
@@ -152,14 +209,15 @@ class Hand:
                 return False
         return bool(self._stored.marks)
 
-    def _catch_up_short(self) -> list[Link] | None:
-        """Read short-term and drains; gives the new links, or None when all was read anew."""
+    def _catch_up_short(self) -> tuple[list[Kept], list[Link]] | None:
+        """Read short-term and drains; gives what is new, or None when all was read anew."""
         short, place = self._short, self._place
         drains_mark = _mark(f"{place}/drains")
         drains = tuple((name, _mark(name)) for name, _ in short.drains)
         if short.begun and (drains_mark, drains) == (short.drains_mark, short.drains):
+            short.new, links = [], len(short.links)
             if self._read_on(short):
-                return short.take_new_links()
+                return short.new, short.links[links:]
             drains_mark = _mark(f"{place}/drains")
         self._short = short = _Short(drains_mark)
         found = self._paths.drains.glob("[!.]*.jsonl")
@@ -184,10 +242,10 @@ class Hand:
             status = os.fstat(fd)
             if short.mark is not None:
                 grew = status.st_ino == short.mark[0] and status.st_size > short.mark[1]
-                if not grew or tail_hash(fd, short.read_to) != short.tail:
+                if not grew or _tail(fd, short.read_to) != short.tail:
                     return False
             short.read_to = self._read(short, fd, short.read_to)
-            short.tail = tail_hash(fd, short.read_to)
+            short.tail = _tail(fd, short.read_to)
             short.mark = (status.st_ino, status.st_size, status.st_mtime_ns)
             return True
         finally:
@@ -195,14 +253,17 @@ class Hand:
 
     def _read(self, short: "_Short", fd: int, start: int) -> int:
         """Keep the records and links of a file from an offset on; returns how far it was read."""
-        limit = self.home.rules.line_bytes_max
-        stop = last_newline_end(fd, os.fstat(fd).st_size)
-        for offset, raw, end in _lines_with_signs(fd, start, stop):
-            if len(raw) <= limit:
-                for entry in entries_of(offset, raw, end):
-                    if isinstance(entry, Entry):
-                        short.take(entry, self._types, self._paths.short_term.name)
-        return stop
+        limit, name = self.home.rules.line_bytes_max, self._paths.short_term.name
+        size = os.fstat(fd).st_size
+        while block := _whole_lines(fd, start, size):
+            if any(sign in block for sign in _SIGNS):  # nearly no other line is looked at
+                for offset, raw in _lines(start, block):
+                    if len(raw) <= limit:
+                        for entry in entries_of(offset, raw, offset + len(raw) + 1):
+                            if isinstance(entry, Entry):
+                                short.take(entry, self._types, name)
+            start += len(block)
+        return start
 
     def _read_stored(self) -> "_Stored":
         """Ask the catalog about long-term and archives, and the file about what is pinned."""
@@ -225,23 +286,6 @@ class Hand:
 
             return work.ask(catalog, shelf, found)
 
-    # -- who is superseded ----------------------------------------------------------------------
-
-    def _supersede(self, links: list[Link]) -> None:
-        """Take in a few new links, nearly always by memories that nothing supersedes."""
-        for link in links:
-            if link.source in self._superseded or link.target in self._stored.removed:
-                self._work_out_superseded()  # it may close a ring, or go on through trash
-                return
-        self._superseded.update(link.target for link in links if link.source != link.target)
-
-    def _work_out_superseded(self) -> None:
-        self._short.take_new_links()
-        links = [*self._stored.links, *self._short.links]
-        links += [link for link, _ in passed_on(links, self._stored.removed)]
-        self._superseded = set(Chains.of(links).superseded())
-        self._answers.clear()
-
 
 class _Short:
     """What short-term and its drains hold, and how far that was read."""
@@ -255,7 +299,8 @@ class _Short:
         self.tail = b""
         self.records: dict[str, Kept] = {}
         self.links: list[Link] = []
-        self._told = 0
+        self.new: list[Kept] = []
+        """The records that were read last."""
 
     def take(self, entry: Entry, types: frozenset[str], file: str) -> None:
         """Keep what an entry says, once: a writer's own id holds while it is unique."""
@@ -265,14 +310,9 @@ class _Short:
         if known is not None and known.memory.fields != memory.fields:
             name = derived_id(entry.digest)
         self.links += [Link(name, memory.time_us, target) for target in memory.supersedes]
-        if memory.record_type in types:
-            self.records.setdefault(name, Kept(name, "short", file, memory))
-
-    def take_new_links(self) -> list[Link]:
-        """The links that were not given before."""
-        new = self.links[self._told :]
-        self._told = len(self.links)
-        return new
+        if memory.record_type in types and name not in self.records:
+            self.records[name] = Kept(name, "short", file, memory)
+            self.new.append(self.records[name])
 
 
 class _Stored(NamedTuple):
@@ -303,25 +343,38 @@ def at_hand(home: "Home", agent: str) -> Hand:
         return hand
 
 
-def _lines_with_signs(fd: int, start: int, stop: int) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the lines that may matter: offset, bytes without newline, end; other blocks fly by."""
-    position = start
-    while position < stop:
-        block = os.pread(fd, min(CHUNK_BYTES, stop - position), position)
-        size = CHUNK_BYTES
-        while b"\n" not in block and position + len(block) < stop:  # a line longer than a block
-            size *= 2
-            block = os.pread(fd, min(size, stop - position), position)
-        block = block[: block.rfind(b"\n") + 1]
-        if not block:
-            return
-        if any(sign in block for sign in _SIGNS):
-            at = position
-            for raw in block[:-1].split(b"\n"):
-                if any(sign in raw for sign in _SIGNS):
-                    yield at, raw, at + len(raw) + 1
-                at += len(raw) + 1
-        position += len(block)
+def _answer(found: Iterable[_Held], versions: list[int], now_us: int) -> _Answer:
+    active = [one for one in found if one.ends_us > now_us]
+    until_us = min((one.ends_us for one in active), default=NEVER_US)
+    records = sorted((one.kept for one in active), key=_newest_first)
+    return _Answer(versions, now_us, until_us, tuple(records))
+
+
+def _newest_first(kept: Kept) -> tuple[int, str]:
+    return -(kept.memory.time_us or 0), kept.id
+
+
+def _group(kept: Kept) -> "_Group":
+    return kept.memory.record_type or "", kept.memory.scope.get("session", "")
+
+
+def _whole_lines(fd: int, start: int, size: int) -> bytes:
+    """Read some lines from an offset on; nothing where none has ended."""
+    asked = CHUNK_BYTES
+    while True:
+        block = os.pread(fd, min(asked, size - start), start) if start < size else b""
+        end = block.rfind(b"\n") + 1
+        if end or len(block) < asked:
+            return block[:end]
+        asked *= 2  # a line longer than that
+
+
+def _lines(start: int, block: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that may matter, each with its offset."""
+    for raw in block[:-1].split(b"\n"):
+        if any(sign in raw for sign in _SIGNS):
+            yield start, raw
+        start += len(raw) + 1
 
 
 def _mark(path: str) -> _Mark:
@@ -330,3 +383,9 @@ def _mark(path: str) -> _Mark:
     except FileNotFoundError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _tail(fd: int, end: int) -> bytes:
+    """What stands before an offset: who wrote the file anew wrote something else there."""
+    start = max(0, end - TAIL_BYTES)
+    return os.pread(fd, end - start, start)

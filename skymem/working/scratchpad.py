@@ -20,7 +20,6 @@ from skymem.model.marks import inherited
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
 from skymem.model.snippet import CHARACTERS_MAX, IMPORTANCE, SESSION, SNIPPET, Snippet
-from skymem.model.spelling import read_line
 from skymem.policy.alike import word_key
 from skymem.policy.form import Admitted, admit_fields
 from skymem.stores.shelf import Kept
@@ -67,6 +66,8 @@ class Scratchpad:
         self._home, self._agent = home, agent
         self._seen: tuple[Kept, ...] | None = None
         self._snippets: tuple[Snippet, ...] = ()
+        self._keys: dict[str, bytes] = {}
+        """What each says, by its id: equal where it is the same."""
 
     def of(self, session: str) -> "Scratchpad":
         """The scratchpad of another conversation of the same agent."""
@@ -79,10 +80,14 @@ class Scratchpad:
             NotAllowedError: this process is not the home's owner.
             DiskError: it can't be read.
         """
-        kept = at_hand(self._home, self._agent).of(SNIPPET)
+        kept = self._kept()
         if kept is not self._seen:
-            shown = [Snippet.of(one.id, one.memory) for one in self._own(kept)[0]]
-            self._seen, self._snippets = kept, tuple(reversed(shown))
+            shown, _ = self._own(kept)
+            snippets = {one.id: one for one in self._snippets}
+            self._snippets = tuple(
+                snippets.get(one.id) or Snippet.of(one.id, one.memory) for one in reversed(shown)
+            )
+            self._seen = kept
         return [*self._snippets]
 
     def write(
@@ -121,31 +126,34 @@ class Scratchpad:
 
     def lines(self, texts: Sequence[str], marks: Marks) -> list[Admitted]:
         """Make the lines that `write` appends, each with what it takes the place of."""
-        kept = at_hand(self._home, self._agent).of(SNIPPET) if self._home.owned else ()
-        shown, hidden = self._own(kept)
-        there = {_key(one.memory.searchable): one for one in reversed(shown)}
+        shown, hidden = self._own(self._kept() if self._home.owned else ())
+        memories = {one.id: one.memory for one in shown}
+        there = {self._keys[one.id]: one.id for one in reversed(shown)}
         now_us = max([round(app.now() * 1_000_000), *(_time(one) + 1 for one in shown[:1])])
         leaving = [one.id for one in hidden]
         made: list[Admitted] = []
-        for text in {_key(_checked(text)): text.strip() for text in texts}.values():
-            known = there.pop(_key(text), None)
-            leaving += [known.id] if known is not None else []
+        for key, text in {_key(_checked(text)): text.strip() for text in texts}.items():
+            known = there.pop(key, None)
+            leaving += [known] if known is not None else []
             while len(there) >= self._home.rules.scratchpad.size:
-                leaving.append(there.pop(next(iter(there))).id)
-            line = self._line(text, now_us + len(made), marks, known, leaving)
-            there[_key(text)] = Kept(line.id, "short", "", read_line(line.raw))
+                leaving.append(there.pop(next(iter(there))))
+            line = self._line(text, now_us + len(made), marks, memories.get(known or ""), leaving)
+            there[key] = line.id
             made.append(line)
             leaving = []
         return made
 
+    def _kept(self) -> tuple[Kept, ...]:
+        return at_hand(self._home, self._agent).of(SNIPPET, session=self.session)
+
     def _own(self, kept: tuple[Kept, ...]) -> tuple[list[Kept], list[Kept]]:
-        """Those of this conversation: the newest of each text up to the cap, and the others."""
+        """The newest of each text up to the cap, newest first, and the others."""
+        keys = self._keys
+        self._keys = {one.id: keys.get(one.id) or _key(one.memory.searchable) for one in kept}
         shown: dict[bytes, Kept] = {}
         hidden: list[Kept] = []
         for one in kept:
-            if one.memory.scope.get("session", SESSION) != self.session:
-                continue
-            key = _key(one.memory.searchable)
+            key = self._keys[one.id]
             if key in shown or len(shown) == self._home.rules.scratchpad.size:
                 hidden.append(one)
             else:
@@ -153,12 +161,12 @@ class Scratchpad:
         return [*shown.values()], hidden
 
     def _line(
-        self, text: str, time_us: int, marks: Marks, known: Kept | None, leaving: list[str]
+        self, text: str, time_us: int, marks: Marks, known: Memory | None, leaving: list[str]
     ) -> Admitted:
         rules = self._home.rules
         fields = marks.fields()
         if known is not None:
-            fields = _joined(fields, known.memory)
+            fields = _joined(fields, known)
         fields |= {
             "record_type": SNIPPET,
             "session": self.session,
