@@ -6,6 +6,7 @@ README's reference their words. It reads no YAML and stays cheap to import.
 
 from typing import Final
 
+from skymem.config.document_keys import DOCUMENT_KEYS
 from skymem.config.key import (
     AGENT,
     ENGINE,
@@ -17,7 +18,6 @@ from skymem.config.key import (
     TOP,
     Key,
 )
-from skymem.config.document_keys import DOCUMENT_KEYS
 from skymem.config.life_keys import LIFE_KEYS
 from skymem.config.problems import shown
 from skymem.config.remote_keys import REMOTE_KEYS
