@@ -144,7 +144,7 @@ def _why_nothing(home: "Home", agent: str, asked: "Request") -> str:
         return "nothing is indexed yet; see: skymem index --stats"
     remembering = who_remembers(home)
     if agent in remembering:
-        return "no active memory shares a word with the query or is near it; use other words"
+        return f"no memory of agent {agent} is active: all have expired or are superseded"
     if others := [name for name in remembering if name != agent]:
         some = f"{', '.join(others)} (name one: skymem --agent {others[0]} recall)"
         return f"agent {agent} has no memory; there are some of {some}"

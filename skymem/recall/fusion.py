@@ -108,6 +108,11 @@ class Field:
         self._beside: dict[int, tuple[list[Node], list[Node]]] = {}
         self._numbers = {one.candidate.id: -1 - place for place, one in enumerate(loose)}
 
+    @property
+    def size(self) -> int:
+        """How many memories there are, about; never too few."""
+        return len(self.lexicon) + len(self._loose)
+
     @cached_property
     def _coverage(self) -> "np.typing.NDArray[np.float64]":
         found = np.zeros(len(self.lexicon), np.float64)

@@ -4,14 +4,15 @@ Words, recency and importance are weighed from the lines themselves, which are t
 comes from the engine, and where that can't answer the lines do, and the result says so.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from skymem.errors import BusyError, DiskError, EngineUnavailableError
 from skymem.policy import rank
 from skymem.recall.candidate import Candidate, Scale
 from skymem.recall.fusion import Field, Node, Weighed, fused, spread
+from skymem.recall.meaning import FEW_MAX, NEAREST_MAX, POOL, Meaning, Vectors
 from skymem.recall.place import READER_BUSY_MS, Place
 from skymem.recall.request import Request
 from skymem.recall.result import Recall, Recalled, recalled
@@ -26,68 +27,22 @@ Answer = TypeVar("Answer")
 Scored: TypeAlias = tuple[float, float | None, Candidate]
 """A score, the cosine in it, and whose they are."""
 
-POOL: Final = 50
-"""How many of the best by words, and by meaning, a combined order is made of, at least."""
-
 POOL_TIMES: Final = 5
-"""The same for each result that is wanted."""
+"""How many of the best by words, and by meaning, a combined order is made of, for each result that
+is wanted; `POOL` at least."""
 
 FUSED_POOL: Final = 30
 FUSED_POOL_TIMES: Final = 3
 """The same of mode `fusion`: with 50, recall@10 on LoCoMo is the same to 0.004."""
 
-ALSO_MAX: Final = 1000
-"""Memories that the engine compares with a query because they are named, in one call."""
+NO_COSINE: Final = -2.0
+"""Below every cosine."""
 
 WORDS_BUSY_MS: Final = 50
 """How long a reader waits to write to the word index: what isn't in it is found in the lines."""
 
-NEAREST_MAX: Final = 20_000
-"""Nearest memories that are looked through for some that pass the filters."""
-
-WIDER_TIMES: Final = 4
-"""How many times as many are asked for when too few passed."""
-
-ID_LETTERS_MAX: Final = 1024
-"""A writer's own id beyond this is not asked about: a question has to fit what the engine reads."""
-
-QUERY_LETTERS_MAX: Final = 8_000
-"""Of a query, what the engine is sent: some ten pieces, each of them encoded while one waits."""
-
 TRIES: Final = 3
 """A job that rewrites long-term in the middle of an answer has it made again, this often."""
-
-START_SECONDS: Final = 10.0
-"""What an answer may take of an engine that has yet to be started: it loads its model first."""
-
-ANSWER_SECONDS: Final = 2.0
-"""What it may take of one that runs."""
-
-
-class Vectors(Protocol):
-    """What recall needs of the engine."""
-
-    def running(self) -> bool:
-        """Whether it need not be started first."""
-
-    def query(
-        self,
-        agent: str,
-        text: str,
-        limit: int,
-        collections: Sequence[str] = ...,
-        also: Sequence[str] = ...,
-        *,
-        deadline_seconds: float = ...,
-    ) -> dict[str, Any]:
-        """The nearest by meaning, best first, and the cosines of some others."""
-
-
-class Nearest(NamedTuple):
-    """What the engine answered, as far as it passes the filters."""
-
-    found: list[Candidate]
-    cosines: dict[str, float]
 
 
 def recall(work: Place, agent: str, request: Request, engine: Callable[[], Vectors]) -> Recall:
@@ -162,16 +117,13 @@ class _Search:
     ) -> None:
         self._work = work
         self._tiers = tiers
-        self._agent = agent
         self._request = request
-        self._engine = engine
-        self._vectors: Vectors | None = None
-        self._seconds = 0.0
         self._looked_up: dict[str, Candidate | None] = {}
         """Lines of mode `fusion` that were read; None for one that may not answer."""
 
         moment_us = request.moment_us(work.now())
         self._scale = Scale(rank.tokens(request.query), request.recency_bias, moment_us)
+        self._meaning = Meaning(work, tiers, agent, request, self._scale, engine)
 
     def answer(self) -> tuple[list[Recalled], str]:
         """The results and the mode that made them."""
@@ -200,7 +152,7 @@ class _Search:
         """Weigh the best by words and the best by meaning together (row R5)."""
         pool = min(NEAREST_MAX, max(POOL, POOL_TIMES * self._request.limit))
         words = self._by_words(pool)
-        nearest = self._by_meaning(pool, {one.id: one for one in words})
+        nearest = self._meaning.nearest(pool, {one.id: one for one in words})
         weight = self._request.semantic_weight
         scored: list[Scored] = []
         for one in {one.id: one for one in (*nearest.found, *words)}.values():
@@ -210,20 +162,28 @@ class _Search:
 
     def _fusion(self) -> list[Recalled]:
         """Weigh words, meaning and what stands around (row R5, `policy/fusion.py`)."""
-        request, filters = self._request, self._request.filters
-        pool = min(NEAREST_MAX, max(FUSED_POOL, FUSED_POOL_TIMES * request.limit))
-        loose = [*self._tiers.loose(self._scale, filters, pool)]
-        lexicon = self._tiers.lexicon
-        field = Field(lexicon, loose, self._scale, request.query, filters, at_us=request.at_us)
+        limit, filters = self._request.limit, self._request.filters
+        pool = min(NEAREST_MAX, max(FUSED_POOL, FUSED_POOL_TIMES * limit))
+        field = self._field(pool)
         self._looked_up = {}
-        active = partial(self._active, field)
-        candidates = field.by_words(pool, active)
-        few = field.few(ALSO_MAX) if filters.narrow else None
+        candidates = field.by_words(pool, partial(self._active, field))
+        few = field.few(FEW_MAX) if filters.narrow and self._tiers.indexed_by_words else None
         cosines: dict[str, float] = {}
         if few is None:
-            few = self._near(field, pool, [one.id for one in candidates], cosines)
-        weighed = spread(field, [*candidates, *few], cosines, self._compare)
-        return self._first_fused(field, weighed)
+            near = self._near(field, pool, [one.id for one in candidates], cosines)
+        else:
+            near = self._nearest_of(few, field, pool, cosines)
+        candidates += near
+        if near is not few and len(near) < min(pool, field.size):
+            # Some have no vector yet: without a word of the query they compete by their merits.
+            candidates += field.passing([one.id for one in self._by_words(pool)])
+        return self._first_fused(field, spread(field, candidates, cosines, self._meaning.compare))
+
+    def _field(self, pool: int) -> Field:
+        request, filters = self._request, self._request.filters
+        loose = [*self._tiers.loose(self._scale, filters, pool)]
+        lexicon = self._tiers.lexicon
+        return Field(lexicon, loose, self._scale, request.query, filters, at_us=request.at_us)
 
     def _near(
         self, field: Field, wanted: int, also: Sequence[str], cosines: dict[str, float]
@@ -235,38 +195,23 @@ class _Search:
             found[:] = self._active(field, field.passing(names))
             return len(found)
 
-        cosines |= self._look_wider(wanted, also, passing)
+        cosines |= self._meaning.look_wider(wanted, also, passing)
         return found[:wanted]
 
-    def _look_wider(
-        self, wanted: int, also: Sequence[str], passing: Callable[[Sequence[str]], int]
-    ) -> dict[str, float]:
-        """The cosines of the nearest, of so many that `wanted` of them pass, and of some others.
-
-        More are asked for until enough did, as an index knows neither tier nor filter: what a
-        memory is now is in its line.
-        """
-        also = [name for name in also if len(name) <= ID_LETTERS_MAX]
-        limit = min(NEAREST_MAX, max(POOL, 2 * wanted))
-        while True:
-            answer = self._query(limit, also)
-            hits = answer["hits"]
-            passed = passing([name for name, _ in hits])
-            if passed >= wanted or len(hits) < limit or limit >= NEAREST_MAX:
+    def _nearest_of(
+        self, few: list[Node], field: Field, wanted: int, cosines: dict[str, float]
+    ) -> list[Node]:
+        """The nearest `wanted` of a few that may answer; puts cosines to theirs."""
+        if len(few) <= wanted:
+            return few
+        cosines |= self._meaning.compare(one.id for one in few)
+        few.sort(key=lambda one: (-cosines.get(one.id, NO_COSINE), -one.words, one.id))
+        found: list[Node] = []
+        for start in range(0, len(few), wanted):
+            found += self._active(field, few[start : start + wanted])
+            if len(found) >= wanted:
                 break
-            limit = min(NEAREST_MAX, WIDER_TIMES * limit)
-        if passed < wanted and len(hits) >= NEAREST_MAX:
-            self._work.degrade(f"by meaning: only the nearest {NEAREST_MAX} were looked through")
-        return {name: float(cosine) for name, cosine in (*hits, *answer["also"].items())}
-
-    def _compare(self, ids: Iterable[str]) -> dict[str, float]:
-        """The cosines of the memories with these ids, as far as they have a vector."""
-        wanted = [name for name in ids if len(name) <= ID_LETTERS_MAX]
-        found: dict[str, float] = {}
-        for start in range(0, len(wanted), ALSO_MAX):
-            answer = self._query(0, wanted[start : start + ALSO_MAX])
-            found |= {name: float(cosine) for name, cosine in answer["also"].items()}
-        return found
+        return found[:wanted]
 
     def _first_fused(self, field: Field, weighed: Sequence[Weighed]) -> list[Recalled]:
         """The best that are active and pass the filters, read some at a time."""
@@ -301,18 +246,9 @@ class _Search:
     def _semantic(self) -> list[Recalled]:
         if not self._request.query.strip():
             return []
-        nearest = self._of_few() or self._by_meaning(self._request.limit, {})
+        nearest = self._meaning.nearest(self._request.limit, {})
         cosines = [(nearest.cosines[one.id], one) for one in nearest.found]
         return self._first([(rank.semantic(cosine), cosine, one) for cosine, one in cosines])
-
-    def _of_few(self) -> Nearest | None:
-        """All that pass narrow filters, where they are few: compared, and not looked for."""
-        filters = self._request.filters
-        names = self._tiers.few(filters, ALSO_MAX) if filters.narrow else None
-        if names is None:
-            return None
-        cosines = self._compare(names)
-        return Nearest([*self._located([*cosines]).values()], cosines)
 
     def _first(self, scored: list[Scored]) -> list[Recalled]:
         scored.sort(key=lambda item: item[2].standing(item[0]))
@@ -320,56 +256,3 @@ class _Search:
             recalled(one.id, one.tier, one.memory, score, one.parts._replace(semantic=cosine))
             for score, cosine, one in scored[: self._request.limit]
         ]
-
-    def _by_meaning(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
-        """The nearest `wanted` that are still in a tier and pass the filters.
-
-        Those that are `known` do, and are asked about whether they are near or not.
-        """
-        found: dict[str, Candidate] = {}
-        met: set[str] = set()
-
-        def passing(names: Sequence[str]) -> int:
-            new = {*names} - met
-            met.update(new)
-            found.update({name: known[name] for name in new & known.keys()})
-            found.update(self._located(sorted(new - known.keys())))
-            return len(found)
-
-        cosines = self._look_wider(wanted, [*known], passing)
-        return Nearest([*found.values()], cosines)
-
-    def _query(self, limit: int, also: Sequence[str]) -> dict[str, Any]:
-        if self._vectors is None:
-            self._vectors = self._engine()
-            self._seconds = ANSWER_SECONDS if self._vectors.running() else START_SECONDS
-        answer = self._vectors.query(
-            self._agent,
-            self._request.query[:QUERY_LETTERS_MAX],
-            limit,
-            self._collections(),
-            also,
-            deadline_seconds=self._seconds,
-        )
-        for reason in answer["degraded"]:
-            self._work.degrade(str(reason))
-        if left := self._tiers.unindexed(str(answer["epoch"])):
-            self._work.degrade(f"{left:,} long-term memories are not indexed yet: by words only")
-        return answer
-
-    def _collections(self) -> Sequence[str]:
-        """Where the tiers that are asked for are indexed."""
-        tiers = self._request.filters.tiers
-        asked = {"memory": "long" in tiers, "recent": bool(tiers & {"short", "archive"})}
-        return [name for name, wanted in asked.items() if wanted]
-
-    def _located(self, names: Sequence[str]) -> dict[str, Candidate]:
-        filters = self._request.filters
-        kept = self._tiers.locate(names, filters.tiers)
-        return {
-            one.id: Candidate(
-                one.id, one.tier, one.file, 0, one.memory, self._scale.weigh(one.memory)
-            )
-            for one in kept.values()
-            if filters.let(one.memory)
-        }

@@ -84,6 +84,12 @@ class Tiers:
     def _standings(self) -> Standings:
         return self._ask_standings()
 
+    @property
+    def indexed_by_words(self) -> bool:
+        """Whether the word index has come to all that the catalog knows of."""
+        counts = self._catalog.counts(self._agent)
+        return self.lexicon.count == sum(one.memories for one in counts if one.tier != "trash")
+
     def were_rewritten(self) -> bool:
         """Whether a file is not the one any more whose places the catalog knew."""
         files = dict(tier_files(self._shelf.paths))
@@ -114,10 +120,8 @@ class Tiers:
 
     def few(self, filters: Filters, most: int) -> list[str] | None:
         """The ids of all that may pass the filters; None where they are more, or can't be told."""
-        counts = self._catalog.counts(self._agent)
-        stored = sum(one.memories for one in counts if one.tier != "trash")
         numbers = self.lexicon.few(filters, most)
-        if numbers is None or self.lexicon.count != stored:  # it has not come to all of them
+        if numbers is None or not self.indexed_by_words:
             return None
         short = [one for one in self._short() if filters.passes("short", one.memory)]
         docs = self.lexicon.index.docs(numbers.tolist())

@@ -77,13 +77,27 @@ def test_with_an_engine_meaning_answers_too(remembered: Shell, engine: Meanings)
 
 
 @pytest.mark.usefixtures("engine")
-def test_where_memories_are_and_none_fits_it_says_so(remembered: Shell) -> None:
-    told = remembered("recall", "xylophone")
+def test_where_no_memory_shares_a_word_or_is_embedded_yet_the_newest_answer(
+    remembered: Shell,
+) -> None:
+    told = remembered("recall", "xylophone", "--limit", "1")
+
+    assert (told.code, told.err) == (0, "")
+    assert told.out.endswith("User wants reports at 7am\n")
+
+
+@pytest.mark.usefixtures("engine")
+def test_where_all_memories_are_over_it_says_so(shell: Shell) -> None:
+    line = {"content": "proxy", "ts": 1_600_000_000, "expires_at": "2021-01-01T00:00:00Z"}
+    place = shell.home / "memory" / "sky"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "short_term.jsonl").write_text(json.dumps(line) + "\n")
+    told = shell("recall", "proxy")
 
     assert (told.code, told.out) == (0, "")
     assert told.err == (
-        "skymem: nothing found: no active memory shares a word with the query or is near it; "
-        "use other words\n"
+        "skymem: nothing found: no memory of agent sky is active: all have expired or are "
+        "superseded\n"
     )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from skymem.engine.embedding import Embedder, ModelIdentity, batches, cut, normalised
 from skymem.engine.models import open_embedder
 from skymem.model.rules import EngineRules
-from skymem.recall import search
+from skymem.recall import meaning
 
 MIB = 1024 * 1024
 SENTENCES = [
@@ -145,7 +145,7 @@ def test_every_word_of_a_text_is_in_a_chunk_of_no_more_than_its_tokens(
 def test_the_longest_query_is_a_few_pieces_as_somebody_waits_for_each() -> None:
     query = "when does the user want the quarterly report on his desk " * 2000
 
-    assert len(embedder().chunks(query[: search.QUERY_LETTERS_MAX])) <= 16
+    assert len(embedder().chunks(query[: meaning.QUERY_LETTERS_MAX])) <= 16
 
 
 def test_a_short_text_is_one_chunk_and_a_blank_one_none() -> None:
@@ -195,7 +195,7 @@ _BIG = """
 from pathlib import Path
 from skymem.engine.models import open_embedder
 from skymem.model.rules import EngineRules
-from skymem.recall import search
+from skymem.recall import meaning
 model = open_embedder(EngineRules(), Path("/nonexistent"))
 texts = model.chunks("the user wants long reports about everything " * 25_000)
 texts += ["a" * 1_000_000, "😀" * 1_000_000, "short"] * 5

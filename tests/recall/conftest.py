@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skymem.errors import EngineUnavailableError, SkymemError
-from skymem.recall import request, search
+from skymem.recall import meaning, request, search
 from skymem.recall.result import Recall
 from skymem.stores.cursors import IndexCursors
 from tests.conftest import Desk
@@ -68,7 +68,7 @@ def pass_cursors(desk: Desk) -> None:
                 cursors.passed(piece)
 
 
-def no_engine() -> search.Vectors:
+def no_engine() -> meaning.Vectors:
     """What `Home.engine` does where there is to be none."""
     raise EngineUnavailableError("there is none here")
 

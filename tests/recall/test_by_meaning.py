@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from skymem.errors import BusyError, DiskError, EngineUnavailableError, InterruptedRunError
-from skymem.recall import search
+from skymem.recall import meaning, search, tiers
 from tests.conftest import START, Desk, line
 from tests.recall.conftest import Ask, Meanings
 
@@ -77,20 +77,78 @@ def test_a_hit_that_no_tier_has_any_more_is_passed_over(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("tea")
 def test_an_index_full_of_what_is_gone_is_looked_through_so_far(ask: Ask) -> None:
-    engine = Meanings({f"gone{n:05}": 0.9 for n in range(search.NEAREST_MAX)} | {"a": 0.1})
+    engine = Meanings({f"gone{n:05}": 0.9 for n in range(meaning.NEAREST_MAX)} | {"a": 0.1})
     found = ask("q", mode="semantic", limit=1, engine=engine)
 
     assert found == []
     assert found.degraded == ["by meaning: only the nearest 20000 were looked through"]
 
 
-def test_few_that_pass_the_filters_are_found_among_many(desk: Desk, ask: Ask) -> None:
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "fusion"])
+def test_few_that_pass_the_filters_are_found_among_many(desk: Desk, ask: Ask, mode: str) -> None:
     desk.echo(*(line(f"n{n}", id=f"{n:03}", kind="log") for n in range(300)))
     desk.echo(line("wanted", id="w", kind="fact"))
     engine = Meanings({f"{n:03}": 0.9 for n in range(300)} | {"w": 0.1})
 
-    assert names(ask("q", mode="semantic", kind="fact", engine=engine)) == ["w"]
+    assert names(ask("q", mode=mode, kind="fact", engine=engine)) == ["w"]
     assert [(call["limit"], call["also"]) for call in engine.asked] == [(0, ("w",))]
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "fusion"])
+def test_of_some_thousands_that_pass_the_nearest_answer(desk: Desk, ask: Ask, mode: str) -> None:
+    facts = [f"f{n:04}" for n in range(meaning.FEW_MAX)]
+    lines = [line("tea", 0.0, id=one, kind="fact", ts=START) for one in facts]
+    lines += [line("tea", id=f"n{n:04}", kind="log") for n in range(2000)]
+    desk.tiers.long_term.write_bytes(b"".join(lines))
+    engine = Meanings({f"n{n:04}": 0.9 for n in range(2000)} | {"f3999": 0.8, "f0777": 0.7})
+    found = ask("drink", mode=mode, kind="fact", engine=engine, limit=2)
+
+    assert names(found) == ["f3999", "f0777"]
+    assert [one.parts.semantic for one in found] == [0.8, 0.7]
+    assert {call["limit"] for call in engine.asked} == {0}
+    assert max(len(call["also"]) for call in engine.asked) == meaning.ALSO_MAX
+    named = {one for call in engine.asked for one in call["also"]}
+    assert named == set(facts)
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "fusion"])
+def test_more_that_pass_are_looked_for(
+    desk: Desk, ask: Ask, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(meaning, "FEW_MAX", 4)
+    monkeypatch.setattr(search, "FEW_MAX", 4)
+    desk.tiers.long_term.write_bytes(
+        b"".join(line("tea", id=f"i{n}", kind="fact" if n else "log") for n in range(6))
+    )
+    engine = Meanings({f"i{n}": n / 10 for n in range(6)})
+    found = ask("drink", mode=mode, kind="fact", engine=engine, limit=3)
+
+    assert names(found) == ["i5", "i4", "i3"]
+    assert engine.asked[0]["limit"] >= 50
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_lines_the_word_index_has_not_come_to_are_looked_for_by_meaning(
+    desk: Desk, ask: Ask, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(tiers, "CATCH_UP_SECONDS", -1.0)
+    lines = [line("tea for you", 1.0, id=f"i{n}", kind="fact") for n in range(60)]
+    lines.append(line("a trip", 0.0, id="far", kind="fact", ts=START - 10**7))
+    desk.tiers.long_term.write_bytes(b"".join(lines))
+    engine = Meanings({"far": 1.0} | {f"i{n}": 0.0 for n in range(60)})
+    found = ask("holiday", mode=mode, kind="fact", engine=engine, limit=1)
+
+    assert names(found) == ["far"]
+
+
+@pytest.mark.usefixtures("tea")
+def test_of_equally_near_ones_the_weightiest_answer(desk: Desk, ask: Ask) -> None:
+    lines = [line("x", n / 100, id=f"{n:02}", kind="fact") for n in range(60)]
+    desk.tiers.long_term.write_bytes(b"".join(lines))
+    engine = Meanings({f"{n:02}": -0.1 - n / 1000 for n in range(60)})
+
+    found = ask("q", mode="semantic", kind="fact", limit=2, engine=engine)
+    assert names(found) == ["59", "58"]
 
 
 @pytest.mark.usefixtures("tea")
@@ -198,7 +256,7 @@ def test_a_question_stays_small_whatever_ids_and_query_are(desk: Desk, ask: Ask)
 
     assert names(found) == ["y", "x" * 1_000_000]
     assert engine.asked[0]["also"] == ("y",)
-    assert len(engine.asked[0]["text"]) == search.QUERY_LETTERS_MAX
+    assert len(engine.asked[0]["text"]) == meaning.QUERY_LETTERS_MAX
 
 
 @pytest.mark.parametrize(("runs", "seconds"), [(True, 2.0), (False, 10.0)])

@@ -113,7 +113,7 @@ def test_a_neighbour_that_was_not_found_by_itself_answers(desk: Desk, ask: Ask) 
     talk = {"session": "s"}
     near = [said(f"n{n}", f"about this number{n}", LONG_AGO + n, **talk) for n in range(5)]
     put(desk, *near, said("hit", "zanzibar", LONG_AGO + 2.5, **talk))
-    found = ask("zanzibar", engine=Meanings())
+    found = ask("zanzibar", engine=Meanings(), limit=5)
     parts = by_id(found)
 
     assert ids(found)[0] == "hit"

@@ -1,0 +1,191 @@
+"""What the engine knows of a question's meaning: the nearest memories, and how near some are (R5).
+
+An index knows neither tier nor filter: what a memory is now is in its line. So more of the nearest
+are asked for until enough pass; but where only a few can pass, those are compared, all of them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from skymem.policy import rank
+from skymem.recall.candidate import Candidate, Scale
+from skymem.recall.place import Place
+from skymem.recall.request import Request
+from skymem.recall.tiers import Tiers
+
+POOL: Final = 50
+"""How many of the nearest are asked for, at least."""
+
+FEW_MAX: Final = 4000
+"""Memories that are compared, and not looked for, where no more than these pass the filters."""
+
+ALSO_MAX: Final = 1000
+"""Memories that the engine compares with a query because they are named, in one call."""
+
+NEAREST_MAX: Final = 20_000
+"""Nearest memories that are looked through for some that pass the filters."""
+
+WIDER_TIMES: Final = 4
+"""How many times as many are asked for when too few passed."""
+
+ID_LETTERS_MAX: Final = 1024
+"""A writer's own id beyond this is not asked about: a question has to fit what the engine reads."""
+
+QUERY_LETTERS_MAX: Final = 8_000
+"""Of a query, what the engine is sent: some ten pieces, each of them encoded while one waits."""
+
+START_SECONDS: Final = 10.0
+"""What an answer may take of an engine that has yet to be started: it loads its model first."""
+
+ANSWER_SECONDS: Final = 2.0
+"""What it may take of one that runs."""
+
+
+class Vectors(Protocol):
+    """What recall needs of the engine."""
+
+    def running(self) -> bool:
+        """Whether it need not be started first."""
+
+    def query(
+        self,
+        agent: str,
+        text: str,
+        limit: int,
+        collections: Sequence[str] = ...,
+        also: Sequence[str] = ...,
+        *,
+        deadline_seconds: float = ...,
+    ) -> dict[str, Any]:
+        """The nearest by meaning, best first, and the cosines of some others."""
+
+
+class Nearest(NamedTuple):
+    """What the engine answered, as far as it passes the filters."""
+
+    found: list[Candidate]
+    cosines: dict[str, float]
+
+
+class Meaning:
+    """Asks the engine for one request."""
+
+    def __init__(  # noqa: PLR0917  (what a search has, as it has it)
+        self,
+        work: Place,
+        tiers: Tiers,
+        agent: str,
+        request: Request,
+        scale: Scale,
+        engine: Callable[[], Vectors],
+    ) -> None:
+        """Connect by `engine` when it is first needed."""
+        self._work = work
+        self._tiers = tiers
+        self._agent = agent
+        self._request = request
+        self._scale = scale
+        self._engine = engine
+        self._vectors: Vectors | None = None
+        self._seconds = 0.0
+
+    def nearest(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
+        """The nearest `wanted` that are still in a tier and pass the filters.
+
+        Those that are `known` do, and are asked about whether they are near or not.
+        """
+        filters = self._request.filters
+        names = self._tiers.few(filters, FEW_MAX) if filters.narrow else None
+        if names is None:
+            return self._looked_for(wanted, known)
+        return self._of_few(wanted, dict.fromkeys((*known, *names)))
+
+    def _of_few(self, wanted: int, names: Iterable[str]) -> Nearest:
+        """The nearest of all that may pass the filters; their lines are read some at a time."""
+        cosines = self.compare(names)
+        ranked = sorted(cosines, key=lambda name: (-cosines[name], name))
+        found: dict[str, Candidate] = {}
+        start = 0
+        while start < len(ranked) and len(found) < wanted:
+            end = start + wanted
+            last = rank.semantic(cosines[ranked[min(end, len(ranked)) - 1]])
+            while end < len(ranked) and rank.semantic(cosines[ranked[end]]) == last:
+                end += 1  # who is as near as the last one is put in order by other merits
+            found |= self._located(ranked[start:end])
+            start = end
+        return Nearest([*found.values()], cosines)
+
+    def _looked_for(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
+        found: dict[str, Candidate] = {}
+        met: set[str] = set()
+
+        def passing(names: Sequence[str]) -> int:
+            new = {*names} - met
+            met.update(new)
+            found.update({name: known[name] for name in new & known.keys()})
+            found.update(self._located(sorted(new - known.keys())))
+            return len(found)
+
+        cosines = self.look_wider(wanted, [*known], passing)
+        return Nearest([*found.values()], cosines)
+
+    def look_wider(
+        self, wanted: int, also: Sequence[str], passing: Callable[[Sequence[str]], int]
+    ) -> dict[str, float]:
+        """The cosines of the nearest, of so many that `wanted` of them pass, and of some others."""
+        also = [name for name in also if len(name) <= ID_LETTERS_MAX]
+        limit = min(NEAREST_MAX, max(POOL, 2 * wanted))
+        while True:
+            answer = self._query(limit, also)
+            hits = answer["hits"]
+            passed = passing([name for name, _ in hits])
+            if passed >= wanted or len(hits) < limit or limit >= NEAREST_MAX:
+                break
+            limit = min(NEAREST_MAX, WIDER_TIMES * limit)
+        if passed < wanted and len(hits) >= NEAREST_MAX:
+            self._work.degrade(f"by meaning: only the nearest {NEAREST_MAX} were looked through")
+        return {name: float(cosine) for name, cosine in (*hits, *answer["also"].items())}
+
+    def compare(self, names: Iterable[str]) -> dict[str, float]:
+        """The cosines of the memories with these ids, as far as they have a vector."""
+        wanted = [name for name in names if len(name) <= ID_LETTERS_MAX]
+        found: dict[str, float] = {}
+        for start in range(0, len(wanted), ALSO_MAX):
+            answer = self._query(0, wanted[start : start + ALSO_MAX])
+            found |= {name: float(cosine) for name, cosine in answer["also"].items()}
+        return found
+
+    def _query(self, limit: int, also: Sequence[str]) -> dict[str, Any]:
+        if self._vectors is None:
+            self._vectors = self._engine()
+            self._seconds = ANSWER_SECONDS if self._vectors.running() else START_SECONDS
+        answer = self._vectors.query(
+            self._agent,
+            self._request.query[:QUERY_LETTERS_MAX],
+            limit,
+            self._collections(),
+            also,
+            deadline_seconds=self._seconds,
+        )
+        for reason in answer["degraded"]:
+            self._work.degrade(str(reason))
+        if left := self._tiers.unindexed(str(answer["epoch"])):
+            self._work.degrade(f"{left:,} long-term memories are not indexed yet: by words only")
+        return answer
+
+    def _collections(self) -> Sequence[str]:
+        """Where the tiers that are asked for are indexed."""
+        tiers = self._request.filters.tiers
+        asked = {"memory": "long" in tiers, "recent": bool(tiers & {"short", "archive"})}
+        return [name for name, wanted in asked.items() if wanted]
+
+    def _located(self, names: Sequence[str]) -> dict[str, Candidate]:
+        filters = self._request.filters
+        kept = self._tiers.locate(names, filters.tiers)
+        return {
+            one.id: Candidate(
+                one.id, one.tier, one.file, 0, one.memory, self._scale.weigh(one.memory)
+            )
+            for one in kept.values()
+            if filters.let(one.memory)
+        }
