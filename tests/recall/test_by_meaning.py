@@ -95,15 +95,18 @@ def test_few_that_pass_the_filters_are_found_among_many(desk: Desk, ask: Ask, mo
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid", "fusion"])
-def test_of_some_thousands_that_pass_the_nearest_answer(desk: Desk, ask: Ask, mode: str) -> None:
-    facts = [f"f{n:04}" for n in range(meaning.FEW_MAX)]
-    lines = [line("tea", 0.0, id=one, kind="fact", ts=START) for one in facts]
-    lines += [line("tea", id=f"n{n:04}", kind="log") for n in range(2000)]
+def test_of_more_that_pass_than_are_wanted_the_nearest_answer(
+    desk: Desk, ask: Ask, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(meaning, "ALSO_MAX", 50)
+    facts = [f"f{n:03}" for n in range(180)]
+    lines = [line("tea", 0.0, id=one, kind="fact") for one in facts]
+    lines += [line("tea", id=f"n{n:03}", kind="log") for n in range(200)]
     desk.tiers.long_term.write_bytes(b"".join(lines))
-    engine = Meanings({f"n{n:04}": 0.9 for n in range(2000)} | {"f3999": 0.8, "f0777": 0.7})
+    engine = Meanings({f"n{n:03}": 0.9 for n in range(200)} | {"f179": 0.8, "f077": 0.7})
     found = ask("drink", mode=mode, kind="fact", engine=engine, limit=2)
 
-    assert names(found) == ["f3999", "f0777"]
+    assert names(found) == ["f179", "f077"]
     assert [one.parts.semantic for one in found] == [0.8, 0.7]
     assert {call["limit"] for call in engine.asked} == {0}
     assert max(len(call["also"]) for call in engine.asked) == meaning.ALSO_MAX

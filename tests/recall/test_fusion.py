@@ -181,8 +181,13 @@ FEW = [f"w{n}" for n in range(5)]
     ],
 )
 def test_the_few_that_pass_a_filter_are_found_among_thousands(
-    desk: Desk, ask: Ask, marks: dict[str, Any], filters: dict[str, Any]
+    desk: Desk,
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    marks: dict[str, Any],
+    filters: dict[str, Any],
 ) -> None:
+    monkeypatch.setattr(tiers, "CATCH_UP_SECONDS", 60.0)
     marks = dict(marks)
     few = [
         said(name, f"coffee {name}", **{"ts": LONG_AGO, "session": name, **marks}) for name in FEW
