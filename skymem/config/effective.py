@@ -19,6 +19,7 @@ from skymem.config.key import (
 from skymem.config.keys import INTERVAL_UNITS, TRIGGERS, names_at
 from skymem.config.kinds_section import kind_values
 from skymem.config.life_sections import section_values
+from skymem.config.preferences_section import preference_values
 from skymem.config.problems import Problem
 from skymem.config.readers import NONE
 from skymem.config.remote_section import remote_values
@@ -27,6 +28,7 @@ from skymem.config.schedule_entry import EntryReading
 from skymem.config.schedule_file import examine_schedule
 from skymem.config.units import format_duration, format_size
 from skymem.model.kinds import Kind
+from skymem.model.preference import Declared
 from skymem.model.rules import AgentRules
 from skymem.model.schedule import Cron, Daily, Every, ScheduleEntry
 from skymem.model.tenants import Tenant
@@ -66,6 +68,7 @@ def effective_rules(
         **_sections(reading),
         "kinds": {name: _kind(reading, kind) for name, kind in rules.kinds.items()},
         "tenants": {one.name: _tenant(reading, one) for one in rules.tenants.table.values()},
+        "preferences": {name: _preference(reading, one) for name, one in rules.preferences.items()},
         "agents": agents,
     }
 
@@ -131,6 +134,13 @@ def _tenant(reading: RulesReading, tenant: Tenant) -> dict[str, Sourced]:
     return {
         name: _sourced(reading, ", ".join(words), f"tenants.{tenant.name}.{name}")
         for name, words in (("agents", tenant.agents), ("users", tenant.users))
+    }
+
+
+def _preference(reading: RulesReading, one: Declared) -> dict[str, Sourced]:
+    return {
+        name: _sourced(reading, value, f"preferences.{one.name}.{name}")
+        for name, value in preference_values(one).items()
     }
 
 

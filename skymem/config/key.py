@@ -23,6 +23,8 @@ KIND: Final = "kinds.NAME"
 TENANT: Final = "tenants.NAME"
 DOCUMENTS: Final = "documents"
 SCRATCHPAD: Final = "scratchpad"
+PREFERENCE: Final = "preferences.NAME"
+PLAYBOOKS: Final = "playbooks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from skymem.config.key import (
     ENGINE,
     ENTRY,
     KIND,
+    PREFERENCE,
     RULES_FILE,
     SCHEDULE_FILE,
     TENANT,
@@ -19,6 +20,7 @@ from skymem.config.key import (
     Key,
 )
 from skymem.config.life_keys import LIFE_KEYS
+from skymem.config.preference_keys import PREFERENCE_KEYS
 from skymem.config.problems import shown
 from skymem.config.remote_keys import REMOTE_KEYS
 from skymem.config.scratchpad_keys import SCRATCHPAD_KEYS
@@ -141,6 +143,7 @@ KEYS: Final = (
     *LIFE_KEYS,
     *DOCUMENT_KEYS,
     *SCRATCHPAD_KEYS,
+    *PREFERENCE_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",
@@ -227,6 +230,7 @@ def place_of(key: Key) -> str:
         AGENT: f"under agents: NAME: in {key.file}",
         KIND: f"under kinds: NAME: in {key.file}",
         TENANT: f"under tenants: NAME: in {key.file}",
+        PREFERENCE: f"under preferences: NAME: in {key.file}",
         ENTRY: f"in an entry under every: in {key.file}",
     }
     under = ": ".join(key.level.split("."))
@@ -260,7 +264,7 @@ def explain(key: str) -> Key:
     Raises UsageError with what was probably meant, or with each that has this name.
     """
     parts = key.split(".")
-    if len(parts) == 3 and parts[0] in ("agents", "kinds", "tenants"):
+    if len(parts) == 3 and parts[0] in ("agents", "kinds", "tenants", "preferences"):
         parts[1] = "NAME"
     wanted = ".".join(parts)
     for row in KEYS:

@@ -1,4 +1,4 @@
-"""The sections about a memory's life: compress, merge, prune, trash and budget; and documents.
+"""The sections about a memory's life: compress, merge, prune, trash, budget; and what follows.
 
 Each key goes by its row of the table of keys; each section ends as a frozen value of
 `model.rules`. What belongs together is checked together, once all of it is read.
@@ -16,6 +16,7 @@ from skymem.config.key import (
     COMPRESS,
     DOCUMENTS,
     MERGE,
+    PLAYBOOKS,
     PRUNE,
     RULES_FILE,
     SCRATCHPAD,
@@ -26,6 +27,7 @@ from skymem.config.key import (
 )
 from skymem.config.keys import key_at
 from skymem.config.kinds_section import read_kinds
+from skymem.config.preferences_section import read_preferences
 from skymem.config.problems import Complaints, shown
 from skymem.config.readers import (
     NONE,
@@ -65,6 +67,9 @@ def read_sections(
     tenants = root.get("tenants")
     if tenants is not None:
         rules = replace(rules, tenants=read_tenants(tenants, complaints, lines))
+    preferences = root.get("preferences")
+    if preferences is not None:
+        rules = replace(rules, preferences=read_preferences(preferences, complaints, lines))
     return rules
 
 
@@ -173,6 +178,11 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
             "salience": Setting("salience", fields.number),
             "surprisal": Setting("surprisal", fields.number),
             "sessions": Setting("sessions", fields.whole),
+        },
+        PLAYBOOKS: {
+            "likeness": Setting("likeness", fields.number),
+            "words": Setting("words", fields.number),
+            "waits": seconds("waits_seconds"),
         },
     }
 )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from skymem.model.kinds import KINDS, Kinds
+from skymem.model.preference import Declared
 from skymem.model.tenants import Tenants
 
 Access = Literal["private", "group"]
@@ -194,6 +195,20 @@ class ScratchpadRules:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaybookRules:
+    """When a playbook fits what is asked (rows W6, W7)."""
+
+    likeness: float = 0.6
+    """Cosine of the question to a playbook's own, from which it fits."""
+
+    words: float = 0.5
+    """Share of words that both have, the same where there is no engine."""
+
+    waits_seconds: float = 86_400.0
+    """How long a completed flow waits for the next turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -218,12 +233,17 @@ class RetentionRules:
     """How long a restored memory is exempt from the rule that removed it (promise 10)."""
 
     budget: BudgetRules = BudgetRules()
-    tenants: Tenants = Tenants()
+    tenants: Tenants = field(default_factory=Tenants)
     documents: DocumentRules = DocumentRules()
     recall_log: bool = True
     """Whether ids of what is recalled are counted, for canaries (row X4)."""
 
     scratchpad: ScratchpadRules = ScratchpadRules()
+
+    preferences: Mapping[str, Declared] = field(default_factory=lambda: MappingProxyType({}))
+    """Those a user may have (row W3); with none declared any name is good."""
+
+    playbooks: PlaybookRules = PlaybookRules()
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Reason
+from skymem.model.preference import PREFERENCE
 from skymem.model.rules import PruneRules
 from skymem.policy.importance import worth
 from skymem.policy.standing import EARLIEST_US, expires_us
@@ -79,6 +80,8 @@ def asked_for(
     if ends is not None:
         found.append(Due("expired", ends, ends, 0.0))
     since = None if superseded is None else _later(superseded[1], memory.time_us)
+    if is_history(memory):  # what somebody preferred before is asked for, however long ago (W4)
+        return found
     if superseded is not None and since is not None and rules.superseded_after_seconds >= 0:
         after = microseconds(rules.superseded_after_seconds)
         found.append(Due("superseded", since + after, since, after / DAY_US, superseded[0]))
@@ -99,6 +102,11 @@ def is_lasting(memory: Memory, kinds: Kinds = KINDS) -> bool:
     """
     usual = kinds.of(memory.kind).stability
     return (memory.stability or usual) == "permanent"
+
+
+def is_history(memory: Memory) -> bool:
+    """Whether a memory is kept when it is superseded: of preferences the history stays (W4)."""
+    return memory.record_type == PREFERENCE
 
 
 def known_us(time_us: int | None) -> int | None:

@@ -25,6 +25,7 @@ from skymem.policy.due import (
     archive_age,
     asked_for,
     due,
+    is_history,
     is_lasting,
     microseconds,
 )
@@ -226,7 +227,7 @@ class _Pruning:
         now = next((one for one in coming if one.at_us <= self.now_us), None)
         if now is None:
             if name in self.view.superseded and not coming:
-                return "no_time"
+                return "history" if is_history(memory) else "no_time"
             return "too_young" if coming else "no_ttl"
         held = self._held(name, memory, pinned=pinned) or self._spared(name, memory, now.gate)
         return held or now.reason(self.now_us)
