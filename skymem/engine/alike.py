@@ -57,6 +57,25 @@ class Comparing(ABC):
 
         return {"pairs": nearest_earlier(self._embedder, texts, least, kept, self._between)}
 
+    def likeness(
+        self, text: str, texts: Sequence[str], agent: str
+    ) -> dict[str, list[float | None]]:
+        """The cosine of a text to each of some others; see `cosines_to`.
+
+        Args:
+            text: what they are compared with.
+            texts: at most `ALIKE_TEXTS_MAX`, which the caller sees to.
+            agent: whose cache may have their vectors; "" for nobody's.
+
+        Raises:
+            EngineUnavailableError: the model is broken, or nobody waits for this any more.
+        """
+
+        def kept(asked: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+            return self._cached(agent, asked)
+
+        return {"cosines": cosines_to(self._embedder, text, texts, kept, self._between)}
+
     def _cached(self, agent: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """What an agent's cache has; nothing where it can't be read, and none is made."""
         if not agent or not (self._paths.embeddings / agent / self._embedder.identity.key).is_dir():
@@ -102,14 +121,45 @@ def nearest_earlier(
             if first != place:
                 pairs.append((first, place, 1.0))
     if len(firsts) > 1:
-        known = dict(kept(list(firsts)))
-        left = [text for text in firsts if text not in known]
-        if left:
-            known.update(zip(left, embedder.encode(left, between), strict=True))
-        vectors = np.stack([known[text] for text in firsts])
-        check_vectors(vectors, embedder.identity.dimension)
+        vectors = _vectors(embedder, list(firsts), kept, between)
         pairs += _nearest(vectors, list(firsts.values()), least)
     return sorted(pairs, key=lambda pair: pair[1])
+
+
+def cosines_to(
+    embedder: Embedder,
+    text: str,
+    texts: Sequence[str],
+    kept: Kept,
+    between: Callable[[], None],
+) -> list[float | None]:
+    """The cosine of a text to each of some others, None where there is nothing to read.
+
+    Each text stands for its beginning, as in `nearest_earlier`; the same text is 1.
+    """
+    asked = embedder.chunks(text[:ALIKE_CHARACTERS])[:1]
+    beginnings = [embedder.chunks(one[:ALIKE_CHARACTERS])[:1] for one in texts]
+    if not asked or not any(beginnings):
+        return [None] * len(texts)
+    different = list(dict.fromkeys([*asked, *(one for found in beginnings for one in found)]))
+    vectors = _vectors(embedder, different, kept, between).astype(np.float64)
+    vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    found = np.clip(np.einsum("ij,j->i", vectors, vectors[0]), -1.0, 1.0)
+    cosines = dict(zip(different, found.tolist(), strict=True)) | {asked[0]: 1.0}
+    return [cosines[one[0]] if one else None for one in beginnings]
+
+
+def _vectors(
+    embedder: Embedder, texts: list[str], kept: Kept, between: Callable[[], None]
+) -> Vectors:
+    """The vector of each, encoded where it is not known."""
+    known = dict(kept(texts))
+    left = [text for text in texts if text not in known]
+    if left:
+        known.update(zip(left, embedder.encode(left, between), strict=True))
+    vectors = np.stack([known[text] for text in texts])
+    check_vectors(vectors, embedder.identity.dimension)
+    return vectors
 
 
 def _nearest(vectors: Vectors, places: Sequence[int], least: float) -> Iterator[Pair]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from skymem.engine.dialogue import Dialogue, GoodbyeError, LostError
-from skymem.engine.items import ALIKE_CHARACTERS, ALIKE_TEXTS_MAX, COLLECTIONS, Item
+from skymem.engine.items import ALIKE_CHARACTERS, ALIKE_TEXTS_MAX, COLLECTIONS, Item, parts_of
 from skymem.engine.launch import COMMAND, Launcher
 from skymem.engine.socket_file import dial
 from skymem.engine.wire import PROTOCOL, FrameError, Greeting, pack, raise_error, settings_key
@@ -36,9 +36,6 @@ DEATHS_MAX: Final = 5
 
 SENT_AWAY_MAX: Final = 3
 """Engines sent away in a row for being old, before it must be what is installed that is old."""
-
-TEXT_CHARACTERS_MAX: Final = 2_000_000
-"""Of a text, and of all texts of one request: what a frame holds however they are spelt."""
 
 
 class Engine:
@@ -175,6 +172,28 @@ class Engine:
         beginnings = [text[:ALIKE_CHARACTERS] for text in texts]
         arguments = {"texts": beginnings, "least": least, "agent": agent}
         return self._call("alike", arguments, deadline_seconds)
+
+    def likeness(
+        self,
+        text: str,
+        texts: Sequence[str],
+        *,
+        agent: str = "",
+        deadline_seconds: float = ASK_SECONDS,
+    ) -> dict[str, Any]:
+        """The cosine of a text to each of some others, None where one is blank; `cosines`.
+
+        Of each the first `ALIKE_CHARACTERS` count. Nothing is kept; what `agent`'s index has need
+        not be encoded again.
+
+        Raises:
+            UsageError: more texts than `ALIKE_TEXTS_MAX`.
+        """
+        if len(texts) > ALIKE_TEXTS_MAX:
+            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
+        beginnings = [one[:ALIKE_CHARACTERS] for one in texts]
+        arguments = {"text": text[:ALIKE_CHARACTERS], "texts": beginnings, "agent": agent}
+        return self._call("likeness", arguments, deadline_seconds)
 
     def stats(
         self, agent: str, sample: int, *, deadline_seconds: float = CHANGE_SECONDS
@@ -376,22 +395,3 @@ class Engine:
 
             self._version = version("skymem")
         return self._version
-
-
-def parts_of(items: Sequence[Item]) -> list[list[list[str]]]:
-    """Split items into requests that fit a frame; of an endless text beginning and end are kept.
-
-    The engine reads no more of it than that anyway (hazard E5); its digest tells it as a whole.
-    """
-    parts: list[list[list[str]]] = [[]]
-    characters = 0
-    for memory_id, digest, text in items:
-        kept = text
-        if len(text) > TEXT_CHARACTERS_MAX:
-            kept = text[: TEXT_CHARACTERS_MAX * 3 // 4] + text[-(TEXT_CHARACTERS_MAX // 4) :]
-        characters += len(kept)
-        if characters > TEXT_CHARACTERS_MAX and parts[-1]:
-            parts.append([])
-            characters = len(kept)
-        parts[-1].append([memory_id, digest, kept])
-    return parts

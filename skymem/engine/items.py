@@ -3,6 +3,7 @@
 Imports nothing but the standard library, so that a client costs nothing (house test of imports).
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from skymem.errors import UsageError
@@ -15,6 +16,9 @@ ALIKE_TEXTS_MAX: Final = 2000
 
 ALIKE_CHARACTERS: Final = 1000
 """Of each of them: about what the model reads at once; so many fit a frame however spelt."""
+
+TEXT_CHARACTERS_MAX: Final = 2_000_000
+"""Of a text, and of all texts of one request: what a frame holds however they are spelt."""
 
 
 class Item(NamedTuple):
@@ -47,3 +51,22 @@ def piece_of(name: str) -> tuple[str, int]:
     """Tell whose piece it is, and which: the reverse of `piece_name`."""
     memory_id, _, number = name.rpartition("#")
     return memory_id, int(number)
+
+
+def parts_of(items: Sequence[Item]) -> list[list[list[str]]]:
+    """Split items into requests that fit a frame; of an endless text beginning and end are kept.
+
+    The engine reads no more of it than that anyway (hazard E5); its digest tells it as a whole.
+    """
+    parts: list[list[list[str]]] = [[]]
+    characters = 0
+    for memory_id, digest, text in items:
+        kept = text
+        if len(text) > TEXT_CHARACTERS_MAX:
+            kept = text[: TEXT_CHARACTERS_MAX * 3 // 4] + text[-(TEXT_CHARACTERS_MAX // 4) :]
+        characters += len(kept)
+        if characters > TEXT_CHARACTERS_MAX and parts[-1]:
+            parts.append([])
+            characters = len(kept)
+        parts[-1].append([memory_id, digest, kept])
+    return parts

@@ -39,6 +39,9 @@ class Index(Protocol):
     def alike(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         """Each text with the earlier one nearest to it; nothing is kept."""
 
+    def likeness(self, text: str, texts: Sequence[str], agent: str) -> dict[str, Any]:
+        """The cosine of a text to each of some others; nothing is kept."""
+
     def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
         """The nearest by comparing with every vector, best first."""
 
@@ -163,6 +166,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         quick=True,
     ),
     "alike": Operation({"texts": _compared, "least": _cosine, "agent": _agent_or_none}),
+    "likeness": Operation({"text": _text, "texts": _compared, "agent": _agent_or_none}, quick=True),
     "exact": Operation({"agent": _agent, "text": _text, "limit": _count}, quick=True),
     "follow": Operation({}, change=True),
     "stats": Operation({"agent": _agent, "sample": _count}),

@@ -66,6 +66,9 @@ class Remembering:
             os._exit(9)
         return {"hits": [[text, 1.0]], "pid": os.getpid()}
 
+    def likeness(self, text: str, texts: Sequence[str], agent: str) -> dict[str, Any]:
+        return {"cosines": [1.0 if one == text else 0.0 for one in texts]}
+
     def alike(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         for text in texts:
             self._between()

@@ -214,3 +214,29 @@ def test_the_model_finds_what_says_the_same_in_other_words(real: EngineHome) -> 
     assert all(0.6 <= cosine <= 1.0 for _, _, cosine in found)
     assert found[2][2] == 1.0
     assert not real.paths.embeddings.exists() or not any(real.paths.embeddings.iterdir())
+
+
+def test_a_text_is_compared_with_each_of_others(bench: Bench) -> None:
+    texts = [text_of(number) for number in range(20)]
+    vectors = bench.embedder.encode([text_of(3), *texts]).astype(np.float64)
+    found = bench.index.likeness(text_of(3), [*texts, "", f" {text_of(3)} "], "sky")["cosines"]
+
+    assert found[:20] == pytest.approx(list(vectors[1:] @ vectors[0]), abs=1e-5)
+    assert (found[3], found[20], found[21]) == (1.0, None, 1.0)
+    assert files(bench.paths.embeddings) == []
+
+
+@pytest.mark.parametrize(("text", "texts"), [("", ["a"]), ("a", []), ("a", ["", "\n"])])
+def test_where_there_is_nothing_to_read_it_is_like_none(
+    bench: Bench, text: str, texts: list[str]
+) -> None:
+    assert bench.index.likeness(text, texts, "")["cosines"] == [None] * len(texts)
+    assert bench.embedder.encoded == 0
+
+
+def test_comparing_with_one_takes_what_the_index_has(bench: Bench) -> None:
+    bench.put(range(8))
+    before = bench.embedder.encoded
+    bench.index.likeness("something new", [text_of(number) for number in range(8)], "sky")
+
+    assert bench.embedder.encoded == before + 1

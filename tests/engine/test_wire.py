@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from skymem.engine.client import TEXT_CHARACTERS_MAX, parts_of
-from skymem.engine.items import Item
+from skymem.engine.items import TEXT_CHARACTERS_MAX, Item, parts_of
 from skymem.engine.operations import OPERATIONS, read_arguments
 from skymem.engine.wire import (
     FRAME_BYTES_MAX,
