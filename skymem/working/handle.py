@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # importing skymem costs little: each part is loaded when it is first used
     from skymem.app import Home
+    from skymem.working.preferences import Preferences
     from skymem.working.scratchpad import Scratchpad
 
 
@@ -20,3 +21,10 @@ class WorkingMemory:
         from skymem.working.scratchpad import Scratchpad
 
         return Scratchpad(self._home, self.agent)
+
+    @cached_property
+    def preferences(self) -> "Preferences":
+        """What the users prefer, across conversations (rows W3 to W5)."""
+        from skymem.working.preferences import Preferences
+
+        return Preferences(self._home, self.agent)
