@@ -16,6 +16,7 @@ from skymem.cli import (
     listing_verbs,
     memory_verbs,
     note_verbs,
+    pref_verbs,
     recall_verbs,
     schedule_verbs,
     trash_verbs,
@@ -110,5 +111,6 @@ app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(note_verbs.project_app, name="project")
+app.add_typer(pref_verbs.pref_app, name="pref")
 app.add_typer(trash_verbs.trash_app, name="trash")
 app.add_typer(config_verbs.config_app, name="config")

@@ -39,14 +39,19 @@ class _StructureError(Exception):
         self.line, self.column = place
 
 
-def read_yaml(path: Path, complaints: Complaints, example: str) -> Table | None:
+def read_yaml(
+    path: Path, complaints: Complaints, example: str, *, is_json: bool = False
+) -> Table | None:
     """Read the file's mapping; None when there is none to go on with, which is complained about.
 
-    `example` is a line such a file could hold, for the one who wrote an empty one.
+    `example` is a line such a file could hold, for the one who wrote an empty one. JSON is YAML but
+    for its tabs, which no text of it holds.
     """
     text = _read_text(path, complaints)
     if text is None:
         return None
+    if is_json:
+        text = text.replace("\t", " ")
     root = parse_yaml(text, complaints)
     if isinstance(root, Table):
         return root

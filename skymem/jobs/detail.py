@@ -23,6 +23,7 @@ KEPT: Final = MappingProxyType(
         "evidence": "cited by a summary",
         "expires": "that expire",
         "future": "dated in the future",
+        "history": "superseded, kept as history",
         "importance": "below the threshold",
         "kind": "of a kind it leaves alone",
         "no_time": "without a time",

@@ -49,7 +49,7 @@ def faults_of(wanted: Wanted, declared: Mapping[str, Declared]) -> list[str]:
     """Say everything that is wrong with what is asked for, each with its field."""
     faults: list[str] = []
     if wanted.key or wanted.value is not None:
-        faults += filter(None, [key_fault(wanted.key, declared) or _value_fault(wanted, declared)])
+        faults += filter(None, [key_fault(wanted.key, declared) or value_fault(wanted, declared)])
     elif wanted.rule or not wanted.text:
         faults += filter(None, [name_fault(wanted.rule, "rule")])
     if wanted.condition is not None or wanted.rule:
@@ -124,7 +124,8 @@ def _words(wanted: Wanted, declared: Mapping[str, Declared]) -> str:
     )
 
 
-def _value_fault(wanted: Wanted, declared: Mapping[str, Declared]) -> str:
+def value_fault(wanted: Wanted, declared: Mapping[str, Declared]) -> str:
+    """Say why the value can't be; "" when it can."""
     known = declared.get(wanted.key)
     fault = free_fault(wanted.value) if known is None else known.fault(wanted.value)
     return f'field "value": {wanted.key}: {fault}' if fault else ""

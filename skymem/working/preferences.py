@@ -166,8 +166,9 @@ class Preferences:
         """Write what an answer sheet says, in YAML or JSON: all of it or nothing (row W4).
 
         Raises:
-            ConfigurationError: names every problem of the file with its line and column.
-            InvalidMemoryError, DiskError.
+            InvalidMemoryError: names every problem of the file with its line and column.
+            UsageError: there is no such file.
+            DiskError: it could not be written; nothing of it stays.
         """
         from pathlib import Path
 
