@@ -19,8 +19,21 @@ class AgentMemory(WorkingMemory):
     """One agent's memory, as its code sees it; bound to that agent for good (row M7)."""
 
     def __init__(self, home: "Home", agent: str) -> None:
-        self._home = home
-        self.agent = agent
+        self._home = home.bind(agent)
+        self._agent = agent
+
+    @property
+    def agent(self) -> str:
+        """Whose memory it is; no other can be put in its place.
+
+        Raises:
+            NotAllowedError: somebody tries; it is on record as a violation.
+        """
+        return self._agent
+
+    @agent.setter
+    def agent(self, name: str) -> None:
+        self._home.admit(name)
 
     def remember(
         self,

@@ -16,7 +16,7 @@ from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
 from skymem.stores.damages import NAMED_MAX
-from skymem.stores.home import HomePaths
+from skymem.stores.violations import read_violations
 
 
 def alarms_of(
@@ -39,24 +39,26 @@ def alarms_of(
     whom = [one["name"] for one in agents]
     return [
         *home.faults,
-        *unwritable(home.paths, whom),
+        *unwritable(home, whom),
         *(found.text for found in look_at_files(home, whom) if found.problem),
         *_clock(home),
         *daemon_alarms(daemon),
         *_engine_alarms(home, engine),
         *(alarm for one in agents for alarm in _agent_alarms(one)),
         *([] if agent else _left_alone(home)),
+        *_crossings(home, agent),
         *_failures(home, home.status_files().read_jobs(), agent),
     ]
 
 
-def unwritable(paths: HomePaths, agents: Sequence[str]) -> list[str]:
+def unwritable(home: Home, agents: Sequence[str]) -> list[str]:
     """Say what of a home its owner, as whom this process runs, can't write to."""
+    paths = home.paths
     if _mounted_read_only(paths.root):
         what = f"the home is read-only: nothing can be remembered or moved in {paths.root}"
         return [f"{what}; {_way_to_write(paths.root)}"]
     places = [path for path in paths.own if path.exists()]
-    for agent in map(paths.agent, agents):
+    for agent in map(home.workplace().agent_paths, agents):
         places += [agent.directory, agent.short_term, agent.long_term]
     refused: list[Path] = []
     for place in places:
@@ -106,6 +108,17 @@ def _left_alone(home: Home) -> list[str]:
         f"memory/{name!r} is left alone: {problem}"
         for name, problem in home.workplace().agent_directories()
         if problem
+    ]
+
+
+def _crossings(home: Home, agent: str | None) -> list[str]:
+    """Violations nobody has acknowledged: they stay an alarm until somebody has (row M7)."""
+    return [
+        f"{name}: {one.open} time(s) its handle reached for what is not its own, last for "
+        f"{(one.last or {}).get('whose')} by {(one.last or {}).get('door')}; it was refused "
+        "(see: skymem agents violations; seen: the same with --acknowledge)"
+        for name, one in read_violations(home.paths).items()
+        if one.open and agent in (None, name)
     ]
 
 

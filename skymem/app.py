@@ -16,19 +16,19 @@ from skymem.errors import (
     ConfigurationError,
     DiskError,
     EngineUnavailableError,
-    HomeNotFoundError,
     NotAllowedError,
     SkymemError,
-    UnknownMemoryError,
     UsageError,
 )
+from skymem.home_making import init_home as init_home  # noqa: PLC0414  (part of what this offers)
+from skymem.jobs.finding import READER_BUSY_MS as READER_BUSY_MS  # noqa: PLC0414  (likewise)
+from skymem.jobs.finding import find
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.model.rules import RetentionRules
-from skymem.ownership import enter, not_owner
-from skymem.policy.admit import check_agent_name, check_beginning
+from skymem.ownership import enter, locate, not_owner
+from skymem.policy.bound import EVERYONE, Bound, bound_to
 from skymem.stores.files import Files, Modes, disk_errors
-from skymem.stores.history import where_gone
-from skymem.stores.home import RULES_FILE, SCHEDULE_FILE, HomePaths
+from skymem.stores.home import HomePaths
 from skymem.stores.lock import never_stopped
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.status import StatusFiles
@@ -40,9 +40,6 @@ if TYPE_CHECKING:  # loaded when a job runs: reading the status must not cost it
 
 PAUSE_SECONDS: Final = 0.005
 
-READER_BUSY_MS: Final = 1_000
-"""How long a reader waits for a catalog that another process writes to, before it does without."""
-
 
 def now() -> float:
     """Read the wall clock, epoch seconds: the only place that does."""
@@ -50,8 +47,13 @@ def now() -> float:
 
 
 def agent_from_environment() -> str:
-    """The agent a process is bound to when nobody names one."""
-    return os.environ.get("SKYMEM_AGENT") or DEFAULT_AGENT
+    """The agent a process works for when nobody names one."""
+    return os.environ.get("SKYMEM_AGENT") or binding() or DEFAULT_AGENT
+
+
+def binding() -> str | None:
+    """The agent that whoever started this process bound it to (row M7); empty is no way out."""
+    return os.environ.get("SKYMEM_BOUND_AGENT")
 
 
 def engine_allowed() -> bool:
@@ -98,6 +100,13 @@ class Home:
 
     program: str = "python"
     """What acts: `cli`, `daemon`, or a program that imports us."""
+
+    bound: Bound | None = None
+    """Whom this handle is bound to, for good; None for the operator's."""
+
+    door: str = "python"
+    """By what whoever works with it came, as `cli:show`."""
+
     _ready: dict[str, Shelf] = field(default_factory=dict)
     _engine: "Engine | None" = None
 
@@ -117,7 +126,28 @@ class Home:
             clocks,
             f"{self.program}:{os.geteuid()}",
             rehearsing=dry_run,
+            bound=self.bound,
+            door=self.door,
         )
+
+    def bind(self, agent: str) -> "Home":
+        """Give a handle to this home that admits one agent alone, for good (row M7).
+
+        Raises:
+            AgentNameError: the name is not allowed.
+            NotAllowedError: this one is bound to another agent.
+        """
+        bound = bound_to(self.admit(agent), self.rules)
+        return replace(self, bound=bound, _ready={})
+
+    def admit(self, agent: str, *, writing: bool = False) -> str:
+        """Give an agent's name back when this handle may touch it; see `Workplace.admit`."""
+        return self.workplace().admit(agent, writing=writing)
+
+    def only_operator(self) -> None:
+        """Raise NotAllowedError, and record a violation, where this is bound to an agent."""
+        if self.bound is not None:
+            raise self.workplace().crossing(EVERYONE)
 
     def engine(self) -> "Engine":
         """Connect to the engine, which is started by the first call.
@@ -169,6 +199,7 @@ class Home:
         """Find an agent's shelf, made ready once for each handle: `remember` must cost little."""
         if agent in self._ready:
             return self._ready[agent]
+        self.admit(agent, writing=True)
         if self.owned:
             shelf = self.make_ready(agent)
         elif not (shelf := self.shelf(agent)).paths.short_term.exists():
@@ -205,19 +236,7 @@ class Home:
             UnknownMemoryError: there is none, or several begin like this.
             UsageError: it is empty.
         """
-        check_beginning(name)
-        if any("\ud800" <= letter <= "\udfff" for letter in name):  # no UTF-8, and ids are
-            raise UnknownMemoryError(f"{name} (agent {agent})")
-        work, shelf = self.workplace(dry_run=dry_run), self.shelf(agent)
-        with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
-            found = work.ask(catalog, shelf, lambda: shelf.find(name, catalog))
-        if not found:
-            gone = where_gone(work.ledger(), agent, name)
-            raise UnknownMemoryError(f"{name} (agent {agent}){gone}")
-        if len(found) > 1:
-            ids = ", ".join(kept.id for kept in found[:5])
-            raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
-        return found[0]
+        return find(self.workplace(dry_run=dry_run), agent, name)
 
     def only_owner(self, what: str) -> None:
         """Raise NotAllowedError where this process may only append."""
@@ -231,13 +250,16 @@ class Home:
             AgentNameError: the name is not allowed.
             UsageError: there is no such agent.
         """
+        if agent is None:
+            self.only_operator()
         found = set(self.workplace().agents())
         if self.paths.flat_short_term.exists():
             found.add(DEFAULT_AGENT)
         if agent is None:
             return sorted(found)
         # Anything else under that name is the shelf's to refuse: it says what is in the way.
-        if check_agent_name(agent) not in found and not os.path.lexists(self.paths.memory / agent):
+        directory = self.workplace().agent_paths(agent).directory
+        if agent not in found and not os.path.lexists(directory):
             raise UsageError(
                 f'no agent "{agent}" here; there are: {", ".join(sorted(found)) or "none"} '
                 f"(an agent is made by its first: skymem --agent {agent} remember TEXT)"
@@ -335,14 +357,8 @@ def open_home(
     if not owner and rules.access != "group":
         raise NotAllowedError(not_owner(choice))
     files = Files(_modes(rules, choice.path))
-    return Home(paths, choice.why, files, rules, stop, owner, faults)
-
-
-def _current_directory() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:  # it was removed under us
-        return Path("/")
+    home = Home(paths, choice.why, files, rules, stop, owner, faults)
+    return home if (agent := binding()) is None else home.bind(agent)
 
 
 def _modes(rules: RetentionRules, home: Path) -> Modes:
@@ -358,17 +374,7 @@ def locate_home(explicit: str | None = None) -> HomeChoice:
         HomeNotFoundError: there is none.
         NotAllowedError: this user can't look into it.
     """
-    choice = choose_home(explicit, os.environ, _current_directory(), os.geteuid())
-    try:
-        found = (choice.path / RULES_FILE).is_file()
-    except PermissionError:
-        raise NotAllowedError(
-            f"{choice.path} can't be looked into by uid {os.geteuid()}; "
-            "run skymem as its owner, or use another --home"
-        ) from None
-    if not found:
-        raise HomeNotFoundError(f"{choice.path} ({choice.why})")
-    return choice
+    return locate(explicit, os.environ)
 
 
 def home_to_make(explicit: str | None) -> Path:
@@ -376,25 +382,3 @@ def home_to_make(explicit: str | None) -> Path:
     if explicit is not None or os.environ.get("SKYMEM_HOME"):
         return choose_home(explicit, os.environ, Path("/"), os.geteuid()).path
     return data_directory(os.environ)
-
-
-def init_home(path: Path, *, dry_run: bool = False) -> list[str]:
-    """Make a home: the two commented YAML files and the first agent's directory.
-
-    Never overwrites: what is there stays. Returns the names it made.
-
-    Raises:
-        DiskError: the place can't be written.
-    """
-    from skymem.config.shipped import shipped_file
-
-    files = Files()
-    missing = [name for name in (RULES_FILE, SCHEDULE_FILE) if not (path / name).exists()]
-    directory = HomePaths(path).agent(DEFAULT_AGENT).directory
-    created = [*missing, *([] if directory.exists() else [str(directory.relative_to(path))])]
-    if not dry_run:
-        files.make_directory(path)
-        for name in missing:
-            files.replace(path / name, shipped_file(name))
-        files.make_directory(directory)
-    return created

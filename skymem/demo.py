@@ -62,7 +62,7 @@ def run_demo() -> dict[str, Any]:
     init_home(root)
     (root / "retention_rules.yaml").write_text(_RULES)
     home = open_home(str(root))
-    short_term = home.paths.agent("sky").short_term
+    short_term = home.shelf("sky").paths.short_term
     lines = [*_lines(now()), _ESCALATION, _TORN]
     home.files.append(short_term, b"".join(lines))
     texts = _texts(home.shelf("sky"))

@@ -123,7 +123,7 @@ def _filesystem(home: Home) -> Iterator[Check]:
 
 
 def _writing(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
-    refused = unwritable(home.paths, whom)
+    refused = unwritable(home, whom)
     for problem in refused:
         yield _say("problem", "writing", problem)
     if not refused:

@@ -13,7 +13,14 @@ from typing import Final, NamedTuple
 from skymem.app import Home
 from skymem.daemon import pauses, runs
 from skymem.errors import SkymemError
-from skymem.stores import clock_record, ledger_head, model_record, recall_log, word_file
+from skymem.stores import (
+    clock_record,
+    ledger_head,
+    model_record,
+    recall_log,
+    violations,
+    word_file,
+)
 from skymem.stores.catalog_file import catalog_path
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
@@ -43,7 +50,7 @@ class _Look(NamedTuple):
 
 def look_at_files(home: Home, agents: Sequence[str]) -> Iterator[Finding]:
     """Look at the files of the home, and at those of these agents."""
-    whose = [home.paths.agent(agent) for agent in agents]
+    whose = [home.workplace().agent_paths(agent) for agent in agents]
     looks = [*_of_home(home)]
     for own in whose:
         looks += _of_agent(home, own)
@@ -80,6 +87,7 @@ def _of_home(home: Home) -> Iterator[_Look]:
     yield _Look(paths.model_record, partial(model_record.damage, paths))
     yield _Look(paths.clock, partial(clock_record.damage, paths), made_anew=True)
     yield _Look(pauses.paused_path(paths), partial(pauses.damage, paths))
+    yield _Look(violations.violations_path(paths), partial(violations.damage, paths))
     yield _Look(runs.runs_path(paths), partial(runs.damage, paths), made_anew=True)
     for path in (catalog_path(paths), status.last_action, status.actions, status.heartbeat):
         yield _Look(path)

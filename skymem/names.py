@@ -252,7 +252,7 @@ def compress_short_to_long(cutoff_hours: float = 48) -> dict[str, Any]:
 def _opened(*, appending: bool = False) -> "tuple[Home, str]":
     """The home, and the agent this process is bound to."""
     from skymem.app import agent_from_environment, open_home
-    from skymem.policy.admit import check_agent_name
 
     home = warned_of(open_home(appending=appending, lenient=appending), stacklevel=4)
-    return home, check_agent_name(agent_from_environment())
+    agent = agent_from_environment()
+    return home.bind(agent), agent

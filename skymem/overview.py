@@ -6,6 +6,7 @@ Cheap by design: it counts, and reads whole only what is bounded.
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,7 @@ from skymem.stores.lock import holder_of
 from skymem.stores.model_record import model_in_use, read_record
 from skymem.stores.shelf import Shelf, open_or_none
 from skymem.stores.status import read_json
+from skymem.stores.violations import read_violations
 
 if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
     from skymem.daemon.runs import RunRecord
@@ -57,6 +59,7 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
         "last_action": home.status_files().read_last_action(),
         "jobs": {name: _last(told_of(record, agent)) for name, record in jobs.items()},
         "paused": [{"name": name, "since": since} for name, since in pauses.items()],
+        "violations": violations_overview(home, agent),
         "alarms": alarms,
         "notes": [
             *_notes(home),
@@ -79,6 +82,18 @@ def agents_overview(home: Home, agent: str | None = None) -> list[dict[str, Any]
     work = home.workplace()
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
         return [_agent(work, catalog, name) for name in whom]
+
+
+def violations_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
+    """How often handles reached for what is not their own, and were refused (row M7)."""
+    found = {
+        name: one for name, one in read_violations(home.paths).items() if agent in (None, name)
+    }
+    return {
+        "count": sum(one.count for one in found.values()),
+        "open": sum(one.open for one in found.values()),
+        "agents": {name: asdict(one) for name, one in found.items()},
+    }
 
 
 def who_remembers(home: Home) -> list[str]:
@@ -243,7 +258,7 @@ def _agent(work: Workplace, catalog: Catalog, name: str) -> dict[str, Any]:
     }
     for look in (_look_at_short, partial(_look_at_catalog, work, catalog), _look_aside):
         try:
-            with disk_errors(work.paths.agent(name).directory):
+            with disk_errors(work.agent_paths(name).directory):
                 look(found, work.shelf(name))
         except SkymemError as error:  # the rest, and the other agents, are shown all the same
             found["problems"] = list(dict.fromkeys([*found["problems"], str(error)]))

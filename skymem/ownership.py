@@ -2,10 +2,13 @@
 
 import os
 import stat
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
-from skymem.config.home_choice import HomeChoice
-from skymem.errors import NotAllowedError
+from skymem.config.home_choice import HomeChoice, choose_home
+from skymem.errors import HomeNotFoundError, NotAllowedError
+from skymem.stores.home import RULES_FILE
 
 GROUP_BITS: Final = stat.S_IRWXG
 
@@ -43,3 +46,30 @@ def _drop_to(uid: int, gid: int) -> None:
         os.environ["HOME"] = entry.pw_dir
     os.setgid(gid)
     os.setuid(uid)
+
+
+def locate(explicit: str | None, environment: Mapping[str, str]) -> HomeChoice:
+    """Find a home without opening it.
+
+    Raises:
+        HomeNotFoundError: there is none.
+        NotAllowedError: this user can't look into it.
+    """
+    choice = choose_home(explicit, environment, _current_directory(), os.geteuid())
+    try:
+        found = (choice.path / RULES_FILE).is_file()
+    except PermissionError:
+        raise NotAllowedError(
+            f"{choice.path} can't be looked into by uid {os.geteuid()}; "
+            "run skymem as its owner, or use another --home"
+        ) from None
+    if not found:
+        raise HomeNotFoundError(f"{choice.path} ({choice.why})")
+    return choice
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # it was removed under us
+        return Path("/")

@@ -12,6 +12,7 @@ from skymem.app import READER_BUSY_MS
 from skymem.errors import UnknownMemoryError, UsageError
 from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.detail import raise_refusal
+from skymem.jobs.finding import refusing_others
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.prepare import ready
 from skymem.model.memory import Memory
@@ -131,7 +132,9 @@ def restore_memories(
     Raises:
         UnknownMemoryError: one is not in trash; nothing was restored.
     """
-    detail = restore.restore(home.workplace(dry_run=dry_run), agent, names, dry_run=dry_run)
+    work = home.workplace(dry_run=dry_run)
+    with refusing_others(work, names):
+        detail = restore.restore(work, agent, names, dry_run=dry_run)
     if not dry_run:
         home.record("restore", detail)
     return detail
@@ -170,7 +173,7 @@ def correct_memory(
     raise_refusal(outcomes)
     detail["id"] = next((one for outcome in outcomes for one in outcome.made), None)
     if not dry_run:
-        protection = read_protection(home.paths.agent(agent).protected)
+        protection = read_protection(home.shelf(agent).paths.protected)
         if detail["id"] and protection.is_pinned(kept.id, kept.memory):
             _pin(home, agent, _living(home, agent, detail["id"], dry_run=False), pinned=True)
         home.record("correct", detail)

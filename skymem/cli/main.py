@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from skymem.cli import (
+    agents_verbs,
     audit_verbs,
     config_verbs,
     context_verbs,
@@ -106,7 +107,7 @@ for verb in (
     home_verbs.doctor,
 ):
     app.command(verb.__name__)(verb)
-app.add_typer(memory_verbs.agents_app, name="agents")
+app.add_typer(agents_verbs.agents_app, name="agents")
 app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(note_verbs.note_app, name="note")

@@ -1,4 +1,4 @@
-"""Verbs about memories: remember, show, agents."""
+"""Verbs about memories: remember, show."""
 
 import sys
 from typing import Annotated
@@ -7,8 +7,6 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Json, globals_of
-
-agents_app = typer.Typer(no_args_is_help=True, help="The agents of this home.")
 
 
 def remember(
@@ -116,28 +114,3 @@ def show(
     for key, value in kept.memory.fields.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         render.line(f"  {render.harmless(key)}: {render.harmless(shown)}")
-
-
-@agents_app.command("list")
-def agents_list(context: typer.Context, as_json: Json = False) -> None:
-    """List who is here, how much they keep, and since when.
-
-    Example: skymem agents list
-    """
-    from skymem.overview import agents_overview
-
-    spoken = globals_of(context)
-    found = agents_overview(spoken.open_to_use(), spoken.agent)
-    if as_json:
-        render.document({"agents": found})
-        return
-    rows = []
-    for one in found:
-        tiers = ("short", "long", "archive")
-        counts = [render.amount(one["tiers"][tier]["count"]) for tier in tiers]
-        rows.append([one["name"], *counts, render.moment(one["since"])])
-    render.table(["agent", "short", "long", "archive", "oldest (UTC)"], rows)
-    for one in found:
-        for problem in one["problems"]:
-            for text in render.wrapped(f"alarm   {one['name']}: {render.harmless(problem)}", 8):
-                render.line(text)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skymem.cli.binding import agent_in_reach
+
 if TYPE_CHECKING:  # importing the program costs more than parsing its options
     from skymem.app import Home
 
@@ -22,11 +24,16 @@ class Globals:
     program: str = "cli"
     """What acts: this command by itself, or as a run of the daemon's."""
 
+    verb: str = ""
+    """What is done, as `note write`."""
+
     def bound_agent(self) -> str:
         """The agent of a verb about one: `--agent`, else `$SKYMEM_AGENT`, else `sky`."""
-        from skymem.app import agent_from_environment
+        from skymem.app import agent_from_environment, binding
         from skymem.policy.admit import check_agent_name
 
+        if binding() is not None:  # another's name is not only refused, but on record as well
+            self.open(appending=True, lenient=True)
         return check_agent_name(agent_from_environment() if self.agent is None else self.agent)
 
     def open(self, *, appending: bool = False, lenient: bool = False) -> "Home":
@@ -41,6 +48,8 @@ class Globals:
             lenient=lenient,
         )
         home.program = self.program
+        home.door = f"{self.program}:{self.verb}"
+        self.agent = agent_in_reach(home, self.verb, self.agent)
         return home
 
     def open_to_use(self, *, appending: bool = False) -> "Home":
@@ -81,7 +90,13 @@ stop_flag = StopFlag()
 def globals_of(context: typer.Context) -> Globals:
     """What was said before the verb."""
     found = context.find_object(Globals)
-    return found if found is not None else Globals()
+    found = found if found is not None else Globals()
+    above, words = context.parent, [context.info_name or ""]
+    while above is not None and above.parent is not None:
+        words.insert(0, above.info_name or "")
+        above = above.parent
+    found.verb = " ".join(words)
+    return found
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]

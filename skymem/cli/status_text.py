@@ -5,13 +5,16 @@ from typing import Any
 from skymem.alarms import detail_of
 from skymem.app import open_home
 from skymem.cli import render
+from skymem.cli.binding import agent_in_reach
 from skymem.jobs.summary import summary
 from skymem.overview import status_overview
 
 
 def print_status(home: str | None, agent: str | None = None, *, as_json: bool) -> None:
     """Print the state of a home, or of one agent in it, for a person or as one JSON document."""
-    found = status_overview(open_home(home, become_owner=True, lenient=True), agent)
+    opened = open_home(home, become_owner=True, lenient=True)
+    opened.door = "cli:status"
+    found = status_overview(opened, agent_in_reach(opened, "status", agent))
     if as_json:
         render.document(found)
         return
@@ -31,8 +34,15 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         "",
         _last_action(found["last_action"]),
         *_told("alarm", found["alarms"]),
+        *_refused(found["violations"]),
         *_told("note", found["notes"]),
     ]
+
+
+def _refused(found: dict[str, Any]) -> list[str]:
+    if not found["count"] or found["open"]:  # what is open is an alarm, in more words
+        return []
+    return [f"note    {found['count']} violation(s), all seen (skymem agents violations)"]
 
 
 def _told(what: str, each: list[str]) -> list[str]:

@@ -69,7 +69,7 @@ def compact(
         for one in each:
             try:
                 work.check_stop()
-                with disk_errors(work.paths.agent(one.agent).directory):
+                with disk_errors(work.agent_paths(one.agent).directory):
                     _one(work, catalog, one, dry_run=dry_run)
             except SkymemError as error:
                 one.error, one.exit_code = str(error), error.exit_code

@@ -58,8 +58,8 @@ def fsck(work: Workplace, agents: Collection[str], *, all_agents: bool = True) -
             check.ledger()
             for agent in agents:
                 work.check_stop()
-                with disk_errors(work.paths.agent(agent).directory):
-                    check.agent(agent)
+                with disk_errors(work.agent_paths(agent).directory):
+                    check.one(agent)
             check.read_ledger()
             for agent in account.agents() if all_agents else ():
                 if agent not in findings.memories:
@@ -94,7 +94,7 @@ class _Check:
             message = f"audit/key was lost or replaced: the hashes of {runs} run(s) are of another"
             self._findings.say("key", "", message)
 
-    def agent(self, agent: str) -> None:
+    def one(self, agent: str) -> None:
         """Look at one agent's files while nobody changes them."""
         with ready(self._work, self._catalog, agent, "fsck") as (shelf, finished):
             for run in finished:

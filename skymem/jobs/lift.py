@@ -50,7 +50,7 @@ def lift(
         BusyError, DiskError: nothing is lost; do it again.
     """
     found = _found(work.ledger(), run, agents)
-    path = work.paths.agent(found.agent).protected
+    path = work.agent_paths(found.agent).protected
     if dry_run:
         return _detail(found, found.exempted(read_protection(path)))
     with ready(work, catalog, found.agent, "undo") as (shelf, _):

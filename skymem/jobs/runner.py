@@ -117,7 +117,7 @@ def _run_agent(
     outcomes = [Outcome(step, agent, threshold_of(step, rules)) for step in steps]
     try:
         work.check_stop()
-        with disk_errors(work.paths.agent(agent).directory):
+        with disk_errors(work.agent_paths(agent).directory):
             check_clock(work, steps[0], dry_run=dry_run)
             if dry_run:
                 rehearse(work, catalog, agent, outcomes, table)

@@ -5,6 +5,7 @@ has moved on since, or is gone, is left and told. Dropped repeats stay dropped, 
 elsewhere, and so does damage: its bytes are in quarantine.
 """
 
+import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -163,6 +164,7 @@ def _undo(
 ) -> dict[str, Any]:
     if job_of(run) == "undo":
         return lift(work, catalog, run, agents, dry_run=dry_run)
+    _refuse_others(work, run, agents)
     record = recorded(work.ledger(), run, agents)
     if record.undone_by:
         return _undone_already(record)
@@ -177,6 +179,15 @@ def _undo(
     settle(work, shelf, {own})
     detail = undoing.detail()
     return {**detail, "runs": [own]} if detail["acted"] else detail
+
+
+def _refuse_others(work: Workplace, run: str, agents: Collection[str]) -> None:
+    """A run of an agent out of reach is refused to who is bound, and on record (row M7)."""
+    if work.bound is None:
+        return
+    for entry in work.ledger().mentioning(json.dumps(run).encode()):
+        if entry["op"] == "begin" and entry["run"] == run and entry["agent"] not in agents:
+            raise work.crossing(entry["agent"])
 
 
 def _undone_already(record: Recorded) -> dict[str, Any]:

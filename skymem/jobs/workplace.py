@@ -4,7 +4,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,18 +13,21 @@ from skymem.errors import (
     DiskError,
     InterruptedRunError,
     NotAllowedError,
+    SkymemError,
 )
 from skymem.model.plan import Damage
 from skymem.model.rules import RetentionRules
-from skymem.policy.admit import check_agent_name
+from skymem.policy.admit import agent_name_fault, check_agent_name
+from skymem.policy.bound import EVERYONE, Bound
 from skymem.policy.clock import Seen
 from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Files, disk_errors
-from skymem.stores.home import HomePaths
+from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.shelf import Shelf
+from skymem.stores.violations import Crossing, Violations
 from skymem.stores.word_file import WordIndexError
 from skymem.stores.words import WordIndex
 
@@ -89,6 +92,12 @@ class Workplace:
     grouping: "Grouping | None" = None
     """Likewise; what it was told before a lock was taken is looked up under the lock."""
 
+    bound: Bound | None = None
+    """Whom who works here is bound to; None for the operator, who may touch every agent."""
+
+    door: str = ""
+    """By what they came: what is told of a crossing."""
+
     batch: str = ""
     """The first run that was begun with this: all of them together are what a person did or the
     schedule, and are undone together."""
@@ -103,9 +112,10 @@ class Workplace:
 
         Raises:
             AgentNameError: the name is not allowed.
-            NotAllowedError: its directory is a link out of the home.
+            NotAllowedError: its directory is a link out of the home, or who asks is bound to
+                another agent.
         """
-        paths = self.paths.agent(check_agent_name(agent))
+        paths = self.agent_paths(agent)
         with disk_errors(paths.directory):
             linked = paths.directory.is_symlink()
         if linked:
@@ -116,6 +126,56 @@ class Workplace:
             paths, self.files, self.rules, self.stop, tell=partial(self._tell_set_aside, agent)
         )
 
+    def agent_paths(self, agent: str) -> AgentPaths:
+        """Where an agent's files lie; as `shelf`, and nothing on disk is looked at."""
+        return self.paths.agent(self.admit(agent))
+
+    def admit(self, agent: str, *, writing: bool = False) -> str:
+        """Give an agent's name back when it is one, and who works here may touch it (row M7).
+
+        Raises:
+            AgentNameError: the name is not allowed.
+            NotAllowedError: who works here is bound to another; it is on record as a violation.
+        """
+        bound = self.bound
+        if bound is None:
+            return check_agent_name(agent)
+        if agent_name_fault(agent) is not None:
+            self.note_crossing("?")
+            return check_agent_name(agent)
+        if not (bound.admits(agent) if writing else bound.reads(agent)):
+            raise self.crossing(agent)
+        return agent
+
+    def for_the_operator(self) -> "Workplace":
+        """The same place without the binding: to tell a crossing from a slip, and nothing else."""
+        return replace(self, bound=None)
+
+    def crossing(self, whose: str) -> NotAllowedError:
+        """Record that another agent was reached for, or everyone; gives what is to be raised."""
+        failed = self.note_crossing(whose)
+        what = "all of the home" if whose == EVERYONE else f"agent {whose}"
+        own = self.bound.agent if self.bound else ""
+        return NotAllowedError(
+            f"this is bound to agent {own} and may not touch {what}; "
+            f"the violation {f'could not be recorded: {failed}' if failed else 'is on record'}"
+        )
+
+    def note_crossing(self, whose: str) -> str:
+        """Record and log a violation; returns why it could not be recorded, or "".
+
+        It is refused in any case: that is not for the disk to decide.
+        """
+        import logging
+
+        crossing = Crossing(self.bound.agent if self.bound else "", whose, self.door)
+        logging.getLogger("skymem").warning("violation: agent %s reached for %s by %s", *crossing)
+        try:
+            self.violations().note(crossing, self.now())
+        except (SkymemError, OSError) as error:
+            return str(error)
+        return ""
+
     def _tell_set_aside(self, agent: str, source: str, damage: Damage) -> None:
         """Record what recovery and drains put into quarantine, whoever had it done (row M8)."""
         piece = [source, damage.start, damage.end, damage.reason]
@@ -125,6 +185,10 @@ class Workplace:
     def ledger(self) -> Ledger:
         """The home's ledger."""
         return Ledger(self.paths, self.files, self.stop, self.actor)
+
+    def violations(self) -> Violations:
+        """The home's record of violations."""
+        return Violations(self.paths, self.files, self.ledger())
 
     def home_key(self) -> HomeKey:
         """The home's key, made at the first call that is not a rehearsal.
@@ -208,6 +272,7 @@ class Workplace:
     @contextlib.contextmanager
     def job_lock(self, agent: str, job: str) -> Iterator[None]:
         """Hold the agent's job lock: one job at a time works on one agent."""
+        self.admit(agent, writing=True)
         self.files.make_directory(self.paths.run)
         lock = self.paths.job_lock(agent)
         with held(lock, job, deadline_seconds=JOB_LOCK_SECONDS, stop=self.stop):
@@ -219,8 +284,12 @@ class Workplace:
             raise InterruptedRunError(signal_name)
 
     def agents(self) -> list[str]:
-        """The agents there are: directories of `memory/` with a name that is allowed."""
-        return sorted(name for name, problem in self.agent_directories() if not problem)
+        """The agents there are: directories of `memory/` with a name that is allowed.
+
+        Of those, who is bound to an agent sees what it may read.
+        """
+        found = sorted(name for name, problem in self.agent_directories() if not problem)
+        return [name for name in found if self.bound is None or self.bound.reads(name)]
 
     def agent_directories(self) -> Iterator[tuple[str, str]]:
         """Every directory of `memory/`, each with "" or why it is no agent's (hazard H2)."""

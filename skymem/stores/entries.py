@@ -85,7 +85,7 @@ def _list_of(is_ours: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 _FIELDS: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
     {
-        **dict.fromkeys(("agent", "run", "job", "by", "of"), _is_text),
+        **dict.fromkeys(("agent", "run", "job", "by", "of", "whose", "door"), _is_text),
         **dict.fromkeys(("consumed", "long_size", "decisions", "additions"), _is_whole),
         "short": _list_of(_is_whole),
         "judged": _is_counts,
@@ -95,6 +95,7 @@ _FIELDS: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         "moved": _list_of(_is_move),
         "pieces": _list_of(_is_piece),
         "lost": _list_of(_is_whole),
+        "violations": _is_whole,
     }
 )
 
@@ -108,5 +109,6 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "moved": ("agent", "run", "moved"),
         "end": ("agent", "run", "job"),
         "quarantine": ("agent", "pieces"),
+        "violation": ("agent", "whose", "door"),
     }
 )

@@ -1,0 +1,75 @@
+"""Finding one memory by its id: an agent's own, and never another's (row M7)."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from skymem.errors import SkymemError, UnknownMemoryError
+from skymem.jobs.workplace import Workplace
+from skymem.policy.admit import check_beginning
+from skymem.stores.files import disk_errors
+from skymem.stores.history import where_gone
+from skymem.stores.shelf import Kept, Shelf
+
+READER_BUSY_MS: Final = 1_000
+"""How long a reader waits for a catalog that another process writes to, before it does without."""
+
+LETTERS_MIN: Final = 12
+"""So many letters of an id mean that memory and no other; fewer may be anybody's by chance."""
+
+
+def find(work: Workplace, agent: str, name: str) -> Kept:
+    """Find one memory by its id or the first letters of it.
+
+    Raises:
+        UnknownMemoryError: there is none, or several begin like this.
+        UsageError: it is empty.
+        NotAllowedError: who works here is bound to this agent, and it is another's.
+    """
+    check_beginning(name)
+    if any("\ud800" <= letter <= "\udfff" for letter in name):  # no UTF-8, and ids are
+        raise UnknownMemoryError(f"{name} (agent {agent})")
+    with refusing_others(work, [name]):
+        found = _named(work, work.shelf(agent), name)
+        if not found:
+            gone = where_gone(work.ledger(), agent, name)
+            raise UnknownMemoryError(f"{name} (agent {agent}){gone}")
+    if len(found) > 1:
+        ids = ", ".join(kept.id for kept in found[:5])
+        raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
+    return found[0]
+
+
+@contextmanager
+def refusing_others(work: Workplace, names: Collection[str]) -> Iterator[None]:
+    """What is not there, and is another agent's, is refused to who is bound, and on record.
+
+    Raises:
+        NotAllowedError: instead of UnknownMemoryError.
+    """
+    try:
+        yield
+    except UnknownMemoryError:
+        if work.bound is not None:
+            for name in names:
+                if (whose := _owner(work, name)) is not None:
+                    raise work.crossing(whose) from None
+        raise
+
+
+def _owner(work: Workplace, name: str) -> str | None:
+    """The agent out of reach that has a memory of this name."""
+    if len(name) < LETTERS_MIN:
+        return None
+    all_of_them = work.for_the_operator()
+    for agent in all_of_them.agents():
+        if work.bound is not None and not work.bound.reads(agent):
+            with suppress(SkymemError, OSError):  # of what can't be read nothing is told
+                if _named(all_of_them, all_of_them.shelf(agent), name):
+                    return agent
+    return None
+
+
+def _named(work: Workplace, shelf: Shelf, name: str) -> list[Kept]:
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
+        return work.ask(catalog, shelf, lambda: shelf.find(name, catalog))
