@@ -10,6 +10,7 @@ from skymem.jobs.foretell import Foretelling
 from skymem.jobs.workplace import Workplace
 from skymem.policy.importance import worth
 from skymem.policy.prospects import Exemption, Gate, steps
+from skymem.policy.share import Source, shared_from
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.history import Event, history_of, ids_beginning
@@ -51,6 +52,11 @@ class Explanation:
         """The tier it is in, or `gone`."""
         return self.kept.tier if self.kept is not None else "gone"
 
+    @property
+    def source(self) -> Source | None:
+        """Whose memory it is a copy of, and which; None of the agent's own."""
+        return None if self.kept is None else shared_from(self.kept.memory)
+
     def next(self) -> list[dict[str, Any]]:
         """What happens to it next, soonest first; see `steps`."""
         return steps(self.gates, self.runs)
@@ -64,6 +70,7 @@ class Explanation:
             "standing": self.standing or None,
             "file": None if self.kept is None else f"memory/{self.agent}/{self.kept.file}",
             "importance": self.importance[0] if self.kept is not None else None,
+            "shared_from": self.source._asdict() if self.source is not None else None,
             "kept_by": self.kept_by or None,
             "superseded_by": self.superseded_by,
             "chain": [*self.chain],

@@ -97,10 +97,11 @@ def violations_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
 
 
 def who_remembers(home: Home) -> list[str]:
-    """The agents that have any memory in short-term, long-term or an archive."""
+    """The agents in reach that have any memory in short-term, long-term or an archive."""
+    found = [one for name in home.workplace().agents() for one in agents_overview(home, name)]
     return [
         one["name"]
-        for one in agents_overview(home)
+        for one in found
         if any(one["tiers"][tier]["count"] for tier in TIERS if tier != "trash")
     ]
 

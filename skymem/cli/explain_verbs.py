@@ -100,6 +100,9 @@ def _what(found: "Explanation") -> None:
     if kept.memory.time_us is not None:
         about.append(f"of {render.moment(kept.memory.time_us / 1_000_000)} UTC")
     render.paragraph(", ".join(about), 2)
+    if found.source is not None:
+        whence = f"a copy of {found.source.id} of agent {found.source.agent}, shared by rule"
+        render.paragraph(render.harmless(whence), 2)
     if found.chain:
         render.paragraph(f"its chain, oldest first: {_chain(found)}", 2)
 

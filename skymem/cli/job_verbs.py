@@ -106,6 +106,18 @@ def prune(
     _run(spoken, "prune", dry_run=dry_run, plan=plan, as_json=as_json, options=options)
 
 
+def share(
+    context: typer.Context, dry_run: DryRun = False, plan: PlanFile = None, as_json: Json = False
+) -> None:
+    """Copy to each agent what the rules of `share:` let it read, and withdraw what they do not.
+
+    With --agent: to that agent alone.
+
+    Example: skymem share --dry-run
+    """
+    _run(globals_of(context), "share", dry_run=dry_run, plan=plan, as_json=as_json)
+
+
 def compact(
     context: typer.Context,
     accept_clock: AcceptClock = False,

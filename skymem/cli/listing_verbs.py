@@ -87,6 +87,8 @@ def _tell(found: list[dict[str, Any]], *, as_json: bool) -> None:
     for one in found:
         date = render.moment(one["ts"])[:16]
         text = render.harmless(" ".join(one["content"].split()))
+        if "shared_from" in one:
+            text = f"(of {render.harmless(one['shared_from']['agent'])}) {text}"
         if one.get("standing", "active") != "active":
             text = f"({one['standing']}) {text}"
         name = render.harmless(one["id"][: render.ID_LETTERS])

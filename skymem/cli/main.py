@@ -81,6 +81,7 @@ for verb in (
     job_verbs.compress,
     job_verbs.merge,
     job_verbs.prune,
+    job_verbs.share,
     job_verbs.compact,
     index_verbs.index,
     job_verbs.trigger,

@@ -122,7 +122,8 @@ def _print(found: "Recall") -> None:
         date = render.moment(one.ts)[:10]
         name = render.harmless(one.id[: render.ID_LETTERS])
         head = f"{one.score:.3f}  {one.tier:<7}  {name:<{render.ID_LETTERS}}  {date:<10}  "
-        render.cut_line(head + render.harmless(_text(one)))
+        whose = f"(of {one.source.agent}) " if one.source is not None else ""
+        render.cut_line(head + render.harmless(whose + _text(one)))
 
 
 def _text(one: "Recalled") -> str:

@@ -26,6 +26,7 @@ from skymem.config.remote_section import remote_values
 from skymem.config.rules_file import RulesReading, examine_rules
 from skymem.config.schedule_entry import EntryReading
 from skymem.config.schedule_file import examine_schedule
+from skymem.config.share_section import share_values
 from skymem.config.units import format_duration, format_size
 from skymem.model.kinds import Kind
 from skymem.model.preference import Declared
@@ -44,9 +45,11 @@ def check_home_config(home: Path) -> list[Problem]:
     return [*rules.sorted(), *schedule.sorted()]
 
 
-def effective_rules(
-    path: Path,
-) -> dict[str, Sourced | dict[str, Sourced] | dict[str, dict[str, Sourced]]]:
+Section = Sourced | dict[str, Sourced] | dict[str, dict[str, Sourced]] | list[dict[str, Sourced]]
+"""A value, a section of them, sections by name, or a list of them."""
+
+
+def effective_rules(path: Path) -> dict[str, Section]:
     """Each retention rule in force, agents' own under `agents`, as JSON can hold it.
 
     What an agent does not say carries the source of the home's value. Raises ConfigurationError.
@@ -69,6 +72,13 @@ def effective_rules(
         "kinds": {name: _kind(reading, kind) for name, kind in rules.kinds.items()},
         "tenants": {one.name: _tenant(reading, one) for one in rules.tenants.table.values()},
         "preferences": {name: _preference(reading, one) for name, one in rules.preferences.items()},
+        "share": [
+            {
+                name: _sourced(reading, value, f"share.{number}.{name}")
+                for name, value in share_values(rule).items()
+            }
+            for number, rule in enumerate(rules.share)
+        ],
         "agents": agents,
     }
 

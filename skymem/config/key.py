@@ -25,6 +25,7 @@ DOCUMENTS: Final = "documents"
 SCRATCHPAD: Final = "scratchpad"
 PREFERENCE: Final = "preferences.NAME"
 PLAYBOOKS: Final = "playbooks"
+SHARE: Final = "share"
 
 
 @dataclass(frozen=True, slots=True)

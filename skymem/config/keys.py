@@ -15,6 +15,7 @@ from skymem.config.key import (
     PREFERENCE,
     RULES_FILE,
     SCHEDULE_FILE,
+    SHARE,
     TENANT,
     TOP,
     Key,
@@ -24,6 +25,7 @@ from skymem.config.preference_keys import PREFERENCE_KEYS
 from skymem.config.problems import shown
 from skymem.config.remote_keys import REMOTE_KEYS
 from skymem.config.scratchpad_keys import SCRATCHPAD_KEYS
+from skymem.config.share_keys import SHARE_KEYS
 from skymem.config.units import format_duration, format_size
 from skymem.errors import UsageError
 from skymem.model.rules import AgentRules, EngineRules, RetentionRules
@@ -144,6 +146,7 @@ KEYS: Final = (
     *DOCUMENT_KEYS,
     *SCRATCHPAD_KEYS,
     *PREFERENCE_KEYS,
+    *SHARE_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",
@@ -231,6 +234,7 @@ def place_of(key: Key) -> str:
         KIND: f"under kinds: NAME: in {key.file}",
         TENANT: f"under tenants: NAME: in {key.file}",
         PREFERENCE: f"under preferences: NAME: in {key.file}",
+        SHARE: f"in a rule under share: in {key.file}",
         ENTRY: f"in an entry under every: in {key.file}",
     }
     under = ": ".join(key.level.split("."))

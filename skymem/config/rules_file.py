@@ -12,6 +12,7 @@ from skymem.config.keys import key_at, names_at
 from skymem.config.life_sections import read_sections
 from skymem.config.problems import Complaints, shown
 from skymem.config.readers import note_lines
+from skymem.config.share_section import read_share
 from skymem.config.yaml_nodes import Pair, Table
 from skymem.config.yaml_text import read_yaml
 from skymem.errors import AgentNameError
@@ -56,6 +57,10 @@ def examine_rules(path: Path) -> RulesReading:
         engine = root.get("engine")
         if engine is not None:
             _read_engine(engine, reading)
+        share = root.get("share")
+        if share is not None:
+            own = read_share(share, reading.rules, path.parent, reading.complaints, reading.lines)
+            reading.rules = replace(reading.rules, share=own)
         reading.rules = read_sections(root, reading.rules, reading.complaints, reading.lines)
     return reading
 

@@ -153,6 +153,8 @@ class Outcome:
     @property
     def acted(self) -> int:
         """Memories it moved, or made part of another; if none, the records it wrote anew."""
+        if self.job == "share":
+            return self.moved + sum(self.additions.values())
         # What a compress quotes it moves; its record also cites what older ones rest on.
         united = 0 if self.job == "compress" else self.sources
         return max(self.moved, united) or sum(self.additions.values())
@@ -319,6 +321,8 @@ def _why_not_forgotten(skipped: Mapping[str, int]) -> str:
 
 
 def _why_not_due(job: str, lines: int) -> str:
+    if job == "share":
+        return "every copy that a rule shares is where it belongs"
     if lines:
         return f"nothing of {lines} line(s) in short-term is for it, nor elsewhere"
     elsewhere = ", and nothing elsewhere is due" if job in EVERY_TIER else ""

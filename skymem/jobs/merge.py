@@ -9,6 +9,7 @@ from skymem.model.plan import Damage, Decision, Entry, Plan, Reason, Stored
 from skymem.policy.alike import word_key
 from skymem.policy.merge import MergeItem, plan_merge
 from skymem.policy.promote import leave, quarantine, repeat
+from skymem.policy.share import shared_from
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.standings import Standings
@@ -134,7 +135,9 @@ class Candidates:
     def _read(self, stored: Collection[Stored]) -> Iterator[MergeItem]:
         places = self._sight.catalog.find(self._sight.agent, [one.id for one in stored])
         for kept in self._sight.shelf.read(places):
-            if kept.tier == "long" and self._standings.let(kept.id, kept.memory):
+            # Another agent's memory is not made part of its receiver's: it may be withdrawn.
+            own = shared_from(kept.memory) is None
+            if kept.tier == "long" and own and self._standings.let(kept.id, kept.memory):
                 pinned = self._protection.is_pinned(kept.id, kept.memory)
                 restored = self._protection.restored.get(kept.id)
                 gate = restored.gate if restored is not None else ""

@@ -75,6 +75,13 @@ def _profile(each: Sequence[Counted]) -> dict[str, Any]:
     return {"profile": sum(one.additions["profile"] for one in each)}
 
 
+def _share(each: Sequence[Counted]) -> dict[str, Any]:
+    return {
+        "shared": sum(one.additions["copy"] for one in each),
+        "withdrawn": sum(one.actions["trash"] for one in each),
+    }
+
+
 OWN: Final[Mapping[str, Keys]] = MappingProxyType(
     {
         "promote": _promote,
@@ -85,6 +92,7 @@ OWN: Final[Mapping[str, Keys]] = MappingProxyType(
         "forget": _forget,
         "correct": _correct,
         "profile": _profile,
+        "share": _share,
     }
 )
 

@@ -9,6 +9,7 @@ _DONE: Final = (
         "{compressed} {would}compressed ({profile} profile(s) and {projects} project(s) written)",
     ),
     ("merged", "{merged} {would}merged into {batches}"),
+    ("shared", "{shared} {would}shared, {withdrawn} {would}withdrawn"),
     ("trashed", "{trashed} {would}moved to trash"),
     ("forgotten", "{forgotten} {would}forgotten"),
     ("corrected", "{corrected} {would}corrected"),

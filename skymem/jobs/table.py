@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from skymem.jobs import compress, merge, promote, prune, rotate
+from skymem.jobs import compress, merge, promote, prune, rotate, share
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.model.plan import Plan
@@ -37,6 +37,7 @@ JOBS: Final[Table] = MappingProxyType(
         "compress": Job(compress.plan, compress.apply, compress.foresee),
         "merge": Job(merge.plan, merge.apply),
         "prune": Job(prune.plan, prune.apply),
+        "share": Job(share.plan, share.apply),
     }
 )
 

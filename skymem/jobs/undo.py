@@ -39,7 +39,10 @@ LOOKED_AT: Final = 20
 
 UNREADABLE: Final = "unreadable in trash"
 
-UNDOABLE = ("promote", "rotate", "compress", "merge", "prune", "forget", "correct", "profile")
+UNDOABLE = (
+    *("promote", "rotate", "compress", "merge", "prune", "share"),
+    *("forget", "correct", "profile"),
+)
 
 
 @dataclass(slots=True)

@@ -209,6 +209,23 @@ class PlaybookRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ShareRule:
+    """What other agents may read of one agent's long-term, as copies (row P17)."""
+
+    source: str
+    receivers: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    """With any of these; none asks for none."""
+
+    kinds: tuple[str, ...] = ()
+    trust_min: float = 0.0
+    """What is trusted less is not shared."""
+
+    trust_max: float = 1.0
+    """No copy is trusted more than this."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -235,6 +252,9 @@ class RetentionRules:
     budget: BudgetRules = BudgetRules()
     tenants: Tenants = field(default_factory=Tenants)
     documents: DocumentRules = DocumentRules()
+    share: tuple[ShareRule, ...] = ()
+    """None: no agent sees another's memories."""
+
     recall_log: bool = True
     """Whether ids of what is recalled are counted, for canaries (row X4)."""
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Final
 
-JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "compact", "index")
-"""The jobs design §2 names, and the one that empties trash; each is also a CLI verb."""
+JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "share", "compact", "index")
+"""The jobs design §2 names, the one that shares, and the one that empties trash; each is also a
+CLI verb."""
 
 KNOWN_JOBS: Final = (*JOB_VERBS, "memory_rotate_check", "heartbeat")
 

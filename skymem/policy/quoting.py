@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from skymem.model.memory import Memory
+from skymem.policy.share import shared_from
 
 SEAL_LETTERS: Final = 12
 """Of the hash in both marks; nobody writes a memory that holds the hash of itself."""
@@ -60,9 +61,12 @@ def without_fenced(text: str) -> str:
 def entry_of(name: str, memory: Memory) -> str:
     """Quote a memory: what it is, from where, how far it is trusted, when, which; then its text."""
     trust = "unstated" if memory.trust is None else f"{memory.trust:g}"
+    source = shared_from(memory)
+    shared = () if source is None else (f"shared by {_word(source.agent)}",)
     told = (
         _word(memory.kind or memory.record_type or "memory"),
         f"from {_word(memory.origin or 'unknown')}",
+        *shared,
         f"trust {trust}",
         _day(memory.time_us),
         _word(name[:ID_LETTERS]),

@@ -7,6 +7,7 @@ from typing import Any
 from skymem.model.memory import Memory
 from skymem.policy.fusion import Fused
 from skymem.policy.rank import Parts
+from skymem.policy.share import Source, shared_from
 
 DECIMALS = 6
 """Of a score as it is shown; the order is of the whole number."""
@@ -58,7 +59,14 @@ class Recalled:
         }
         if self.record_type is not None:
             told |= {"record_type": self.record_type, "payload": self.payload}
+        if self.source is not None:
+            told["shared_from"] = self.source._asdict()
         return told
+
+    @property
+    def source(self) -> Source | None:
+        """Whose memory it is a copy of, and which; None of the agent's own (row P17)."""
+        return None if self.memory is None else shared_from(self.memory)
 
     def _all_parts(self) -> dict[str, float | None]:
         return self.parts._asdict() | (self.fused._asdict() if self.fused is not None else {})
@@ -96,6 +104,8 @@ class Listed:
     kind: str | None
     record_type: str | None = None
     payload: dict[str, Any] | None = None
+    shared_from: dict[str, str] | None = None
+    """Of a copy of another agent's memory, the agent and the id."""
 
 
 def listed(name: str, tier: str, memory: Memory) -> dict[str, Any]:

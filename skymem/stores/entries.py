@@ -85,7 +85,7 @@ def _list_of(is_ours: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 _FIELDS: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
     {
-        **dict.fromkeys(("agent", "run", "job", "by", "of", "whose", "door"), _is_text),
+        **dict.fromkeys(("agent", "run", "job", "by", "of", "whose", "door", "with"), _is_text),
         **dict.fromkeys(("consumed", "long_size", "decisions", "additions"), _is_whole),
         "short": _list_of(_is_whole),
         "judged": _is_counts,
@@ -109,6 +109,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "moved": ("agent", "run", "moved"),
         "end": ("agent", "run", "job"),
         "quarantine": ("agent", "pieces"),
+        **dict.fromkeys(("share", "withdraw"), ("agent", "with", "of", "ids")),
         "violation": ("agent", "whose", "door"),
     }
 )

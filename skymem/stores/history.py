@@ -136,6 +136,12 @@ def _pinned(entry: Mapping[str, Any], name: str, _job: str) -> Iterator[Event]:
         yield Event(entry["ts"], "pinned" if entry["op"] == "pin" else "unpinned")
 
 
+def _shared(entry: Mapping[str, Any], name: str, _job: str) -> Iterator[Event]:
+    if name in entry["ids"]:
+        what = "shared with" if entry["op"] == "share" else "withdrawn from"
+        yield Event(entry["ts"], f"{what} {entry['with']}", run=entry["of"])
+
+
 def _decided(entry: Mapping[str, Any], name: str, job: str) -> Iterator[Event]:
     for action, own, *rest in entry["decided"]:
         if own != name:
@@ -167,6 +173,8 @@ _TELLERS: Final[Mapping[str, _Teller]] = MappingProxyType(
         "edited outside": _edited,
         "pin": _pinned,
         "unpin": _pinned,
+        "share": _shared,
+        "withdraw": _shared,
         "decide": _decided,
         "add": _added,
     }

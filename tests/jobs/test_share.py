@@ -1,0 +1,356 @@
+"""Sharing by rule: copies with their origin, made once, withdrawn with their source (row P17)."""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skymem.jobs import runner
+from skymem.jobs.forget import Wanted, forget
+from skymem.jobs.fsck import fsck
+from skymem.jobs.restore import restore
+from skymem.jobs.share import copies_in, copies_of
+from skymem.jobs.undo import undo
+from skymem.jobs.workplace import Workplace
+from skymem.model.memory import Memory
+from skymem.model.rules import RetentionRules, ShareRule
+from skymem.policy.share import Source, shared_from
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+from skymem.stores.shelf import tier_entries
+from tests.conftest import START, line
+from tests.faults.faulty import FAULTS, PowerCut
+
+DECISIONS = ShareRule("sky", ("hobbs",), kinds=("decision",))
+STEPS_MAX = 300
+
+
+@dataclass
+class Team:
+    """A home of several agents under a clock of its own."""
+
+    root: Path
+    rules: RetentionRules
+    clock: float = START + 100
+
+    def work(self, files: Files | None = None) -> Workplace:
+        paths = HomePaths(self.root)
+        return Workplace(paths, files or Files(), self.rules, lambda: self.clock, lambda: None)
+
+    def share_by(self, *rules: ShareRule) -> None:
+        self.rules = replace(self.rules, share=rules)
+
+    def add(self, agent: str, *lines: bytes) -> None:
+        """Remember, and promote."""
+        shelf = self.work().shelf(agent)
+        shelf.ensure()
+        shelf.append(lines)
+        self.run("promote", agent)
+
+    def run(
+        self, job: str, *agents: str, files: Files | None = None, dry_run: bool = False
+    ) -> dict[str, Any]:
+        self.clock += 1
+        work = self.work(files)
+        return runner.run(work, job, agents or work.agents(), dry_run=dry_run)[0]
+
+    def long(self, agent: str) -> list[Memory]:
+        path = HomePaths(self.root).agent(agent).long_term
+        return [entry.memory for entry in tier_entries(path)]
+
+    def texts(self, agent: str) -> list[str]:
+        return [memory.content for memory in self.long(agent)]
+
+    def copies(self, agent: str) -> list[Memory]:
+        return [memory for memory in self.long(agent) if shared_from(memory) is not None]
+
+    def id_of(self, agent: str, text: str) -> str:
+        return next(str(one.source_id) for one in self.long(agent) if one.content == text)
+
+    def forget(self, agent: str, name: str) -> None:
+        self.clock += 1
+        table = {"forget": forget(Wanted(frozenset({name}), None))}
+        runner.run(self.work(), "forget", [agent], table=table)
+
+    def check(self) -> None:
+        """What fsck and the ledger's chain say."""
+        findings = fsck(self.work(), self.work().agents(), all_agents=True)
+        assert findings.problems == []
+        assert self.work().ledger().verify()[1] == []
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Team:
+    """Sky has decided two things and knows one; hobbs and aegis have memories of their own."""
+    made = Team(tmp_path / "home", RetentionRules(share=(DECISIONS,)))
+    made.add(
+        "sky",
+        line("deploy on tuesdays", 0.9, kind="decision", tags=["ops"], trust=0.9, origin="user"),
+        line("blue is the colour", 0.8, START + 1, kind="decision"),
+        line("the cellar is damp", 0.9, START + 2, kind="fact", tags=["ops"]),
+    )
+    made.add("hobbs", line("hobbs was here", 0.9))
+    made.add("aegis", line("aegis was here", 0.9))
+    return made
+
+
+def test_what_a_rule_shares_is_copied_with_its_origin(team: Team) -> None:
+    detail = team.run("share")
+
+    assert (detail["shared"], detail["withdrawn"], detail["acted"]) == (2, 0, 2)
+    assert team.texts("hobbs") == ["hobbs was here", "deploy on tuesdays", "blue is the colour"]
+    assert team.texts("aegis") == ["aegis was here"]
+    copy = team.copies("hobbs")[0]
+    assert shared_from(copy) == Source("sky", team.id_of("sky", "deploy on tuesdays"))
+    assert (copy.origin, copy.trust, copy.kind, copy.tags) == ("user", 0.9, "decision", ("ops",))
+    assert (copy.importance, copy.time_us) == (0.9, round(START * 1_000_000))
+    team.check()
+
+
+def test_a_copy_is_made_once_however_often_it_is_shared(team: Team) -> None:
+    team.run("share")
+    before = HomePaths(team.root).agent("hobbs").long_term.read_bytes()
+    detail = team.run("share")
+
+    assert detail["acted"] == 0
+    assert "every copy" in detail["why"]
+    assert HomePaths(team.root).agent("hobbs").long_term.read_bytes() == before
+
+
+def test_a_dry_run_says_what_would_be_shared_and_writes_nothing(team: Team) -> None:
+    detail = team.run("share", dry_run=True)
+
+    assert detail["shared"] == 2
+    assert team.copies("hobbs") == []
+
+
+def test_trust_only_falls_on_the_way(team: Team) -> None:
+    team.share_by(replace(DECISIONS, trust_max=0.5))
+    team.run("share")
+
+    assert [copy.trust for copy in team.copies("hobbs")] == [0.5, 0.5]
+    team.share_by(replace(DECISIONS, trust_max=0.95))
+    detail = team.run("share")
+    assert (detail["shared"], detail["withdrawn"]) == (2, 2)
+    assert [copy.trust for copy in team.copies("hobbs")] == [0.9, 0.95]
+    team.check()
+
+
+@pytest.mark.parametrize(
+    ("rule", "texts"),
+    [
+        pytest.param(ShareRule("sky", ("hobbs",), tags=("ops",)), [0, 2], id="by tag"),
+        pytest.param(
+            ShareRule("sky", ("hobbs",), tags=("ops",), kinds=("decision",)), [0], id="by both"
+        ),
+        pytest.param(ShareRule("sky", ("hobbs",), tags=("none",)), [], id="no such tag"),
+        pytest.param(ShareRule("sky", ("aegis",), tags=("ops",)), [], id="to another"),
+        pytest.param(ShareRule("aegis", ("hobbs",), tags=("ops",)), [], id="of another"),
+    ],
+)
+def test_a_rule_shares_what_it_says(team: Team, rule: ShareRule, texts: list[int]) -> None:
+    team.share_by(rule)
+    team.run("share")
+
+    every = ["deploy on tuesdays", "blue is the colour", "the cellar is damp"]
+    assert [copy.content for copy in team.copies("hobbs")] == [every[at] for at in texts]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"sensitivity": "sensitive"}, id="what is sensitive"),
+        pytest.param({"trust": 0.3}, id="what is trusted too little"),
+        pytest.param({"expires_at": START + 10}, id="what has expired"),
+        pytest.param({"shared_from": {"agent": "aegis", "id": "x"}}, id="what was shared itself"),
+    ],
+)
+def test_never_shared_is(team: Team, more: dict[str, Any]) -> None:
+    team.share_by(replace(DECISIONS, trust_min=0.6))
+    team.add("sky", line("not for hobbs", 0.9, START + 5, kind="decision", **more))
+    team.run("share", "hobbs")
+
+    assert "not for hobbs" not in team.texts("hobbs")
+
+
+def test_a_copy_is_not_shared_on(team: Team) -> None:
+    team.share_by(DECISIONS, ShareRule("hobbs", ("aegis", "sky"), kinds=("decision",)))
+    for _ in range(3):
+        team.run("share")
+
+    assert team.copies("aegis") == []
+    assert team.copies("sky") == []
+    team.check()
+
+
+def test_a_correction_of_a_copy_is_its_receivers_and_is_not_shared_on(team: Team) -> None:
+    from skymem.jobs.correct import correct
+
+    team.share_by(DECISIONS, ShareRule("hobbs", ("aegis",), kinds=("decision",)))
+    team.run("share")
+    copy = team.copies("hobbs")[0]
+    table = {"correct": correct(str(copy.source_id), copy, "deploy on wednesdays")}
+    runner.run(team.work(), "correct", ["hobbs"], table=table)
+    team.run("share")
+
+    assert "deploy on wednesdays" in team.texts("hobbs")
+    assert "deploy on wednesdays" not in team.texts("aegis")
+    assert "deploy on tuesdays" in team.texts("sky")
+    team.forget("sky", team.id_of("sky", "deploy on tuesdays"))
+    team.run("share")
+    assert "deploy on tuesdays" not in team.texts("hobbs")
+    assert "deploy on wednesdays" in team.texts("hobbs")
+    team.check()
+
+
+def test_what_is_forgotten_at_its_source_is_withdrawn_and_comes_again_with_it(team: Team) -> None:
+    team.run("share")
+    own = team.id_of("sky", "deploy on tuesdays")
+    team.forget("sky", own)
+    detail = team.run("share")
+
+    assert (detail["shared"], detail["withdrawn"]) == (0, 1)
+    assert [copy.content for copy in team.copies("hobbs")] == ["blue is the colour"]
+    team.check()
+    restore(team.work(), "sky", [own])
+    assert team.run("share")["shared"] == 1
+    assert len(team.copies("hobbs")) == 2
+    assert team.run("share")["acted"] == 0
+    team.check()
+
+
+def test_what_was_superseded_at_its_source_is_withdrawn(team: Team) -> None:
+    team.run("share")
+    own = team.id_of("sky", "deploy on tuesdays")
+    team.add("sky", line("never deploy", 0.9, START + 9, kind="decision", supersedes=[own]))
+    detail = team.run("share")
+
+    assert (detail["shared"], detail["withdrawn"]) == (1, 1)
+    texts = [copy.content for copy in team.copies("hobbs")]
+    assert texts == ["blue is the colour", "never deploy"]
+
+
+def test_without_its_rule_a_copy_is_withdrawn(team: Team) -> None:
+    team.run("share")
+    team.share_by()
+
+    assert team.run("share")["withdrawn"] == 2
+    assert team.copies("hobbs") == []
+    reasons = {entry["decided"][0][5] for entry in ledger(team, "decide", "hobbs")[-1:]}
+    assert reasons == {"rule"}
+    team.share_by(DECISIONS)
+    assert team.run("share")["shared"] == 2
+    team.check()
+
+
+def test_what_its_receiver_forgot_stays_forgotten(team: Team) -> None:
+    team.run("share")
+    team.forget("hobbs", str(team.copies("hobbs")[0].source_id))
+
+    assert team.run("share")["acted"] == 0
+    assert [copy.content for copy in team.copies("hobbs")] == ["blue is the colour"]
+    team.check()
+
+
+def test_a_withdrawn_copy_that_a_person_brings_back_is_left_alone_for_its_grace(team: Team) -> None:
+    team.run("share")
+    name = str(team.copies("hobbs")[0].source_id)
+    team.share_by()
+    team.run("share")
+    restore(team.work(), "hobbs", [name])
+
+    assert team.run("share")["withdrawn"] == 0
+    team.clock += team.rules.restore_grace_seconds + 1
+    assert team.run("share")["withdrawn"] == 1
+    team.check()
+
+
+def test_a_run_of_it_can_be_undone(team: Team) -> None:
+    team.run("share", "hobbs")
+    run = next(one["run"] for one in ledger(team, "begin", "hobbs") if one["job"] == "share")
+    undo(team.work(), run, ["hobbs"])
+
+    assert team.copies("hobbs") == []
+    assert team.run("share")["acted"] == 0
+    team.check()
+
+
+def test_a_merge_makes_nothing_of_a_copy(team: Team) -> None:
+    team.run("share")
+    team.add("hobbs", line("deploy on tuesdays", 0.5, START + 50, kind="decision"))
+    team.run("merge", "hobbs")
+
+    assert "deploy on tuesdays" in [copy.content for copy in team.copies("hobbs")]
+    team.check()
+
+
+def test_it_is_in_the_ledger_of_both(team: Team) -> None:
+    team.run("share", "hobbs")
+    own = team.id_of("sky", "deploy on tuesdays")
+    (shared,) = ledger(team, "share", "sky")
+    (added,) = ledger(team, "add", "hobbs")
+
+    assert shared["with"] == "hobbs"
+    assert own in shared["ids"]
+    assert shared["of"] == added["run"]
+    assert own in [one[2][0] for one in added["added"]]
+    team.forget("sky", own)
+    team.run("share", "hobbs")
+    (withdrawn,) = ledger(team, "withdraw", "sky")
+    assert withdrawn["ids"] == [own]
+    assert "deploy" not in (team.root / "audit/ledger.jsonl").read_text()
+
+
+def test_whoever_erases_finds_the_copies_in_trash_as_well(team: Team) -> None:
+    team.run("share")
+    ids = [team.id_of("sky", text) for text in ("deploy on tuesdays", "blue is the colour")]
+    team.forget("hobbs", str(team.copies("hobbs")[0].source_id))
+    found = list(copies_of(team.work(), "sky", ids))
+
+    assert [(agent, file.split("/")[0]) for agent, _, file in found] == [
+        ("hobbs", "long_term.jsonl"),
+        ("hobbs", "trash"),
+    ]
+    assert list(copies_of(team.work(), "aegis", ids)) == []
+
+
+def test_a_line_that_only_speaks_of_it_is_no_copy(team: Team) -> None:
+    team.add("hobbs", line('the key "shared_from" is ours', 0.9, START + 3, shared_from="sky"))
+    team.run("share", "hobbs")
+
+    assert 'the key "shared_from" is ours' in team.texts("hobbs")
+    assert len(list(copies_in(team.work().shelf("hobbs")))) == 2
+
+
+@pytest.mark.parametrize("fault", ["killed", "killed in the middle of a write", "ENOSPC once"])
+def test_cut_short_at_any_step_each_copy_is_there_once(
+    team: Team, tmp_path: Path, fault: str
+) -> None:
+    """One copy is to be made and one withdrawn; the next run finishes whatever was left."""
+    team.run("share")
+    team.forget("sky", team.id_of("sky", "blue is the colour"))
+    team.add("sky", line("green it is", 0.9, START + 20, kind="decision"))
+    for step in range(1, STEPS_MAX):
+        broken = Team(tmp_path / f"{step}", team.rules, team.clock)
+        shutil.copytree(team.root, broken.root)
+        files = FAULTS[fault](step)
+        try:
+            broken.run("share", "hobbs", files=files)
+        except PowerCut:
+            assert fault.startswith("killed")
+        assert broken.run("share", "hobbs")["ok"]
+        texts = [copy.content for copy in broken.copies("hobbs")]
+        assert texts == ["deploy on tuesdays", "green it is"], step
+        broken.check()
+        shutil.rmtree(broken.root)
+        if not files.fired:
+            assert step > 10
+            return
+    raise RuntimeError("it never ends")
+
+
+def ledger(team: Team, op: str, agent: str) -> list[dict[str, Any]]:
+    entries = [entry for _, entry in team.work().ledger().read_from(0)]
+    return [one for one in entries if one["op"] == op and one.get("agent") == agent]
