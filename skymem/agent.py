@@ -289,6 +289,32 @@ class AgentMemory(WorkingMemory):
             limit=limit,
         )
 
+    def erase(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        match: str | None = None,
+        source: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Erase memories for good, everywhere in the home; gives the receipt (row X5).
+
+        Args:
+            ids: ids, or their first letters.
+            match: all whose text has this: a regular expression.
+            source: all that came from there: an origin, a document's file, a URL.
+            everything: all there is of this agent.
+            dry_run: only say what would go.
+
+        Raises:
+            UnknownMemoryError, UsageError, NotAllowedError, BusyError, DiskError.
+        """
+        from skymem.erasure import erase_memories
+
+        what: dict[str, Any] = {"match": match, "source": source, "everything": everything}
+        return erase_memories(self._home, self.agent, texts(ids), **what, dry_run=dry_run).as_json()
+
     def _recall(self, asked: "Request") -> "Recall":
         from skymem.canaries import recall_and_note
 

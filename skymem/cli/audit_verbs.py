@@ -170,8 +170,16 @@ def _details(entry: Mapping[str, Any]) -> Iterator[str]:
     for key in ("decisions", "additions", "of", "lost"):
         if entry.get(key):
             yield f"{key} {entry[key]}"
+    yield from _places(entry.get("places", {}))
     if entry.get("recovered"):
         yield "recovered"
+
+
+def _places(places: Mapping[str, list[int]]) -> Iterator[str]:
+    """What an erasure found, and left, where."""
+    for place, (before, after) in places.items():
+        if before or after:
+            yield f"{place} {before} → {after}"
 
 
 def _decided(decided: list[list[Any]]) -> Iterator[str]:

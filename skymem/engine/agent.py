@@ -81,6 +81,24 @@ def degraded(found: Agent) -> list[str]:
     return []
 
 
+def renew(found: Agent) -> dict[str, Any]:
+    """Begin a new generation; what keeps it from that is the keeper's to deal with.
+
+    Raises:
+        DiskError: no room for a second one.
+    """
+    try:
+        found.keeper.renew(found.store)
+    except IndexDamageError as damage:
+        found.keeper.damaged(str(damage))
+    except IndexAwayError as error:
+        found.keeper.away(str(error))
+    return {
+        "generation": found.keeper.name,
+        "pieces": sum(found.store.register.piece_counts()),
+    }
+
+
 def overview(found: Agent) -> dict[str, Any]:
     """What the status shows of an agent."""
     register = found.store.register

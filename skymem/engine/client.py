@@ -96,11 +96,9 @@ class Engine:
             "done": [done for each in results for done in each["done"]],
         }
 
-    def drop(
-        self, agent: str, ids: Sequence[str], *, deadline_seconds: float = CHANGE_SECONDS
-    ) -> dict[str, Any]:
+    def drop(self, agent: str, ids: Sequence[str]) -> dict[str, Any]:
         """Take memories out of the index; `dropped`."""
-        return self._call("drop", {"agent": agent, "ids": [*ids]}, deadline_seconds)
+        return self._call("drop", {"agent": agent, "ids": [*ids]}, CHANGE_SECONDS)
 
     def missing(
         self,
@@ -204,6 +202,10 @@ class Engine:
     def rebuild(self, agent: str, *, deadline_seconds: float = CHANGE_SECONDS) -> dict[str, Any]:
         """Begin a new generation of the agent's index, made in the background."""
         return self._call("rebuild", {"agent": agent}, deadline_seconds)
+
+    def purge(self, agent: str) -> dict[str, Any]:
+        """Keep no vector that no memory needs, in cache or index; the latter is made anew."""
+        return self._call("purge", {"agent": agent}, CHANGE_SECONDS)
 
     def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
         """The nearest by comparing with every vector, best first; `hits`."""

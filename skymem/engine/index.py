@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from skymem.engine import search
-from skymem.engine.agent import Agent, degraded, overview, search_agent, stats
+from skymem.engine.agent import Agent, degraded, overview, renew, search_agent, stats
 from skymem.engine.asked import Asked
 from skymem.engine.at_work import NAME, AtWork
 from skymem.engine.changing import Changing
@@ -25,12 +25,14 @@ from skymem.engine.register import RegisterDamageError
 from skymem.engine.remote_generations import generations_of
 from skymem.engine.room import index_bytes, limit_file_size, require_room
 from skymem.engine.store import REGISTER, Store, set_aside_register, text_hash
-from skymem.engine.vectors import IndexAwayError, IndexDamageError, Vectors
+from skymem.engine.vectors import Vectors
 from skymem.errors import DiskError, EngineUnavailableError, UsageError
 from skymem.model.rules import EngineRules
 from skymem.policy.admit import agent_name_fault
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
+from skymem.stores.home_key import HomeKey
+from skymem.stores.tombstones import Graveyard
 
 OPEN_MAX: Final = 8
 """Agents open at once: each has a Chroma client with its vectors in memory."""
@@ -75,6 +77,7 @@ class HomeIndex(Changing):
         self._unsettled: set[str] = set()
         self._lost: dict[str, str] = {}
         self._asked = Asked(embedder)
+        self._graveyard = Graveyard(paths, lambda: HomeKey.of(paths, files))
         self._rows_max = 0
         files.make_directory(paths.run)
         self._at_work = AtWork(paths.run / NAME, files)
@@ -160,12 +163,20 @@ class HomeIndex(Changing):
     def put(self, agent: str, collection: str, items: Sequence[Item]) -> dict[str, Any]:
         """Index memories, durable when it returns; and each in this collection only.
 
+        What was erased meanwhile, and is handed over late, is passed over (row X5).
+
         Raises:
             DiskError: no room; everything is as before.
             EngineUnavailableError: the model is broken.
         """
         code = collection_code(collection)
-        last = {item.id: item for item in items}
+        erased = self._graveyard.of(agent)
+        given = dict.fromkeys(item.id for item in items)
+        last = {
+            item.id: item
+            for item in items
+            if not erased or not erased.has_line(bytes.fromhex(item.digest))
+        }
         pieces = {item.id: self._embedder.chunks(item.text) for item in last.values()}
         texts = {text_hash(text): text for found in pieces.values() for text in found}
         entries = [
@@ -190,7 +201,7 @@ class HomeIndex(Changing):
             "embedded": len(encoded),
             "cached": len(texts) - len(encoded),
             "epoch": epoch,
-            "done": list(last),
+            "done": list(given),
         }
 
     def _encode_missing(
@@ -289,20 +300,20 @@ class HomeIndex(Changing):
         Raises:
             DiskError: no room for a second one.
         """
-
-        def renew(found: Agent) -> dict[str, Any]:
-            try:
-                found.keeper.renew(found.store)
-            except IndexDamageError as damage:
-                found.keeper.damaged(str(damage))
-            except IndexAwayError as error:
-                found.keeper.away(str(error))
-            return {
-                "generation": found.keeper.name,
-                "pieces": sum(found.store.register.piece_counts()),
-            }
-
         return self._with(agent, renew)
+
+    def purge(self, agent: str) -> dict[str, Any]:
+        """Keep no vector that no memory needs, and begin a new generation; see `Store.purge`.
+
+        Raises:
+            DiskError: no room for a second one.
+        """
+
+        def purge(found: Agent) -> dict[str, Any]:
+            found.store.purge()
+            return renew(found)
+
+        return self._with(agent, purge)
 
     def tend(self) -> bool:
         """One slice of what there is to do between requests; True while there is more."""

@@ -54,6 +54,9 @@ class Index(Protocol):
     def rebuild(self, agent: str) -> dict[str, Any]:
         """Begin a new generation."""
 
+    def purge(self, agent: str) -> dict[str, Any]:
+        """Keep no vector that no memory needs, and begin a new generation."""
+
     def tend(self) -> bool:
         """One slice of background work; whether there is more."""
 
@@ -171,6 +174,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "follow": Operation({}, change=True),
     "stats": Operation({"agent": _agent, "sample": _count}),
     "rebuild": Operation({"agent": _agent}, change=True),
+    "purge": Operation({"agent": _agent}, change=True),
 }
 
 

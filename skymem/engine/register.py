@@ -354,6 +354,11 @@ class Register:
         query = "SELECT DISTINCT row FROM pieces ORDER BY row"
         return [int(row) for (row,) in self.ask(query)]
 
+    def shred(self) -> None:
+        """Leave no page of what was deleted, in the file or in its journal."""
+        self.ask("VACUUM")
+        self.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def renumber(self, kept: Sequence[int], matrix: str) -> None:
         """Go over to another matrix file that holds the rows `kept`, in this order, from 0."""
         with self.writing():

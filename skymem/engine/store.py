@@ -259,6 +259,19 @@ class Store:
         self._bits = self._load_bits()
         self._remove_other_matrices()
 
+    def purge(self) -> None:
+        """Keep no row that nobody points to, nor what damage and kills have left beside (row X5).
+
+        Raises:
+            DiskError: no room; everything is as before.
+        """
+        with disk_errors(self.directory):
+            for suffix in ("", "-wal", "-shm"):
+                (self.directory / f"{REGISTER}.unreadable{suffix}").unlink(missing_ok=True)
+        self._files.remove_left(self.directory)
+        self.compact()
+        self.register.shred()
+
     def _kept_blocks(self, kept: Sequence[int]) -> Iterator[bytes]:
         step = max(1, MIB // self.matrix.stride)
         for start in range(0, len(kept), step):

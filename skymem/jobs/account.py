@@ -22,7 +22,8 @@ _CAME: Final = MappingProxyType(
     {"adopt": "came", "remember": "came", "edited outside": "edited outside", "erase": "erased"}
 )
 _BROUGHT: Final = MappingProxyType(
-    {"promote": "long", "archive": "archive", "trash": "trash", "compact": "compacted"}
+    {"promote": "long", "archive": "archive", "trash": "trash"}
+    | {"compact": "compacted", "erase": "erased"}
 )
 """What a decision makes of a memory; one about a repeat or about damage makes nothing of it."""
 
@@ -137,6 +138,8 @@ def _told(entry: Mapping[str, Any]) -> Iterator[Told]:
 
 def _brought(action: str, rest: list[Any]) -> str:
     """Where a decision brings a memory, or finds it; "" when nowhere."""
+    if action == "repeat" and rest[0] == "erased":
+        return "erased"
     if action == "repeat":
         return rest[3] if rest[3] in TIERS else ""
     if action not in ("restore", "undo"):

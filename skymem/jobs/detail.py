@@ -104,6 +104,9 @@ class Outcome:
     withheld: Counter[str] = field(default_factory=Counter)
     unasked: int = 0
     quarantined: int = 0
+    erased: int = 0
+    """Lines dropped because their memory was erased (row X5)."""
+
     skipped: Counter[str] = field(default_factory=Counter)
     runs: list[str] = field(default_factory=list)
     recovered: list[str] = field(default_factory=list)
@@ -136,6 +139,7 @@ class Outcome:
         moving = (one for one in plan.decisions if one.action not in STAYING)
         self.gates.update(decision.reason.gate for decision in moving)
         self.quarantined += plan.count("quarantine")
+        self.erased += sum(decision.reason.gate == "erased" for decision in plan.decisions)
         self.additions.update(one.what for one in plan.additions)
         self.made += [one.id for one in plan.additions]
         basis = {name for one in plan.additions for name in (*one.evidence, *one.supersedes)}
@@ -178,6 +182,8 @@ class Outcome:
         if self.threshold is not None:
             detail["threshold"] = self.threshold
         detail |= own_keys(self.job, [self])
+        if self.erased:
+            detail["erased"] = self.erased
         if self.late:
             detail["held"] = self.late
         if self.unfinished:
@@ -228,7 +234,7 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
         "degraded": list(frame.degraded),
         "agents": agents,
     }
-    detail |= own_keys(job, each)
+    detail |= own_keys(job, each) | _erased(each)
     if any(outcome.unfinished for outcome in each):
         detail["unfinished"] = True
     recovered = [run for outcome in each for run in outcome.recovered]
@@ -244,6 +250,12 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
     if errors:
         detail["error"] = "; ".join(errors)
     return detail
+
+
+def _erased(each: Iterable[Outcome]) -> dict[str, int]:
+    """Lines dropped because their memory was erased, where there were any."""
+    erased = sum(outcome.erased for outcome in each)
+    return {"erased": erased} if erased else {}
 
 
 def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import DiskError, EngineUnavailableError, SkymemError
+from skymem.jobs import erase_end
 from skymem.jobs.detail import building_words
 from skymem.jobs.index import (
     BATCH,
@@ -66,6 +67,7 @@ def run(
             work.degrade("index: SKYMEM_ENGINE=off keeps the engine from being used")
         report.results = [_rehearsed(work, catalog, agent) for agent in agents]
         if not dry_run:
+            erase_end.finish(work, agents)
             keep_words(work, catalog, agents, force=force)
         if not dry_run and work.engine is not None:
             whom = [one.agent for one in report.results if not only_if_owed or one.owed]

@@ -25,6 +25,7 @@ from skymem.stores.edits import Edit
 from skymem.stores.ledger import in_batches
 from skymem.stores.rewrite import rewrite
 from skymem.stores.shelf import Reading, Shelf
+from skymem.stores.swap import drain_name
 
 _SERIAL: Final = count(1)
 
@@ -178,6 +179,8 @@ class Carrying:
             assert self.plan.inputs is not None  # noqa: S101
             gone = [Edit(decision.start, decision.end) for decision in self._short]
             self.shelf.swap.edit(self.reading.fd, self.plan.inputs, gone, self.run, self.now)
+            if any(decision.reason.gate == "erased" for decision in self._short):
+                self.shelf.drains.blank(self.shelf.paths.drains / drain_name(self.run))
         for name, decisions in self._elsewhere.items():
             gone = [Edit(decision.start, decision.end) for decision in decisions]
             rewrite(self.shelf.paths, self.shelf.files, name, gone)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from skymem.jobs.erasing import resume
 from skymem.jobs.move import run_id
 from skymem.jobs.recover import recover
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
@@ -48,6 +49,7 @@ def recovered(work: Workplace, shelf: Shelf, catalog: Catalog) -> list[str]:
     try:
         finished = recover(work, shelf, catalog)
         catalog.catch_up(shelf.paths)
+        finished += resume(work, shelf, catalog)
     except sqlite3.Error as error:
         if catalog.temporary:
             raise

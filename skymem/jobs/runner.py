@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from skymem.errors import LossBudgetError, SkymemError, StalePlanError
-from skymem.jobs import index
+from skymem.jobs import erase_end, index
 from skymem.jobs.canary import WATCHED, Canaries, CanaryLostError
 from skymem.jobs.clock import check_clock
 from skymem.jobs.detail import Frame, Outcome, job_detail, together
@@ -86,6 +86,7 @@ def run(
         for agent in agents:
             outcomes.extend(doing(agent, steps))
         if not dry_run:
+            erase_end.finish(work, agents)
             keep_words(work, catalog, agents)
             index.follow_up(work, catalog, agents)
         pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)

@@ -27,6 +27,7 @@ from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
 from skymem.stores.shelf import Shelf
+from skymem.stores.tombstones import Graveyard
 from skymem.stores.violations import Crossing, Violations
 from skymem.stores.word_file import WordIndexError
 from skymem.stores.words import WordIndex
@@ -106,6 +107,7 @@ class Workplace:
     """What did not work as it should, and was worked around."""
 
     _key: HomeKey | None = None
+    _graveyard: Graveyard | None = None
 
     def shelf(self, agent: str) -> Shelf:
         """The tiers of one agent, whoever asks: the one gate to them.
@@ -200,6 +202,12 @@ class Workplace:
             self._key = HomeKey.of(self.paths, self.files, make=not self.rehearsing)
         return self._key
 
+    def graveyard(self) -> Graveyard:
+        """What was erased of each agent."""
+        if self._graveyard is None:
+            self._graveyard = Graveyard(self.paths, self.home_key)
+        return self._graveyard
+
     @contextlib.contextmanager
     def catalog(self, *, busy_ms: int = BUSY_MS) -> Iterator[Catalog]:
         """Open the catalog; one that can't be used is replaced by one in memory for this run.
@@ -209,6 +217,7 @@ class Workplace:
         works on a copy.
         """
         catalog = self._open_catalog(busy_ms)
+        catalog.erased = self.graveyard().of
         try:
             yield catalog
         finally:

@@ -214,7 +214,7 @@ class Entry:
         self.id = ""
         self.line = -1
         self.elsewhere = ""
-        """The tier that has this very memory already; "" when none has."""
+        """The tier that has this very memory already, or `erased`; "" when none has."""
 
         self.pinned = False
         """Whether every job leaves it where it is."""

@@ -81,4 +81,9 @@ def quarantine(damage: Damage) -> Decision:
 
 def repeat(entry: Entry, place: str) -> Decision:
     """Count a line whose memory is elsewhere already, and drop it from short-term."""
-    return leave("repeat", entry, Reason("already_in", note=place))
+    return leave("repeat", entry, is_at(place))
+
+
+def is_at(place: str) -> Reason:
+    """Why a repeat is dropped: another place has its memory, or it was erased (row X5)."""
+    return Reason("erased") if place == "erased" else Reason("already_in", note=place)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from skymem.model.plan import Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
-from skymem.policy.promote import DECISIONS_MAX, quarantine
+from skymem.policy.promote import DECISIONS_MAX, is_at, quarantine
 
 
 class _Columns:
@@ -106,8 +106,7 @@ def _decisions(
         place = leaving[line]
         start, end = columns.starts[line], columns.ends[line]
         if place:
-            reason = Reason("already_in", note=place)
-            yield Decision("repeat", columns.id(line), line, start, end, reason)
+            yield Decision("repeat", columns.id(line), line, start, end, is_at(place))
         else:
             yield Decision("archive", columns.id(line), line, start, end, limit)
 

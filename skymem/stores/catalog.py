@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -29,6 +29,7 @@ from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
 from skymem.stores.tiers import tier_files, tier_of, trash_files
+from skymem.stores.tombstones import Tombstones, nothing_erased
 from skymem.stores.trash import trash_entries
 from skymem.stores.unchanged import AsRead, still_there, tail_hash, unchanged
 
@@ -84,6 +85,8 @@ class Catalog:
         self._database = database
         self._path = path
         self._copied = copied
+        self.erased: Callable[[str], Tombstones] = nothing_erased
+        """Tells what of an agent was erased, so that it is known again."""
 
     @classmethod
     def on_disk(cls, paths: HomePaths, files: Files, *, busy_ms: int = BUSY_MS) -> "Catalog":

@@ -253,6 +253,27 @@ class Drains:
         self._set_aside(fd, drain, "torn", damage, now)
         return True
 
+    def blank(self, drain: Path) -> bool:
+        """Blank what was taken over of a drain, in place; whether there was anything (row X5).
+
+        Readers and writers are beyond it, and a drain without a cursor is read over blank lines.
+        """
+        offset = self._read(drain).offset
+        with disk_errors(drain):
+            fd = os.open(drain, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                found = False
+                for at in range(0, offset, CHUNK_BYTES):
+                    block = os.pread(fd, min(CHUNK_BYTES, offset - at), at)
+                    if block.strip(b"\n"):
+                        self._files.overwrite(fd, b"\n" * len(block), at)
+                        found = True
+                if found:
+                    self._files.fsync(fd)
+                return found
+            finally:
+                os.close(fd)
+
     def tails(self) -> list[tuple[Path, int]]:
         """Each drain and how far it was taken over: what readers read beside short-term."""
         found = []

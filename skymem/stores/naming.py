@@ -3,6 +3,7 @@
 A writer's own id holds while it is unique in the agent: who has it in another tier has it for good,
 else the first one here. A line whose name is taken by other content gets one derived from what it
 says; where even that is taken, by a line that was edited by hand, the next one derived from it.
+The name of what was erased is taken for good, and the very line is known as erased (row X5).
 """
 
 import re
@@ -12,6 +13,9 @@ from typing import Final
 from skymem.model.identity import DIGEST_BYTES, derived_id
 from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog, Found
+
+ERASED: Final = "erased"
+"""Where a line's memory is that was erased: nowhere, and it does not come back."""
 
 _LOOKS_DERIVED: Final = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
@@ -23,6 +27,7 @@ class Naming:
         """Use `catalog`, caught up, to tell what other tiers have."""
         self._agent = agent
         self._catalog = catalog
+        self._erased = catalog.erased(agent)
         self._claims: dict[str, bytes] = {}
         """Writers' own ids met so far, and the digest of whose they are."""
 
@@ -40,7 +45,7 @@ class Naming:
         found = self._catalog.find(self._agent, first)
         line = len(self.digests) // DIGEST_BYTES
         for entry, claim, name in zip(entries, own, first, strict=True):
-            if claim is None and name not in found and not self._claims:
+            if claim is None and name not in found and not self._claims and not self._erased:
                 entry.id = name  # nearly every line: nobody else could have its name
             else:
                 self._settle(entry, found)
@@ -51,7 +56,13 @@ class Naming:
                 self._derived.add(entry.digest)
 
     def _settle(self, entry: Entry, found: dict[str, Found]) -> None:
+        if self._erased.has_line(entry.digest):
+            entry.id = next(_names(entry))
+            entry.elsewhere = ERASED
+            return
         for name in _names(entry):
+            if self._erased.has_id(name):
+                continue
             there = found.get(name)
             if there is None and name not in found and entry.id:  # a later name: not looked up yet
                 there = self._catalog.find(self._agent, [name]).get(name)

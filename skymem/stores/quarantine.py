@@ -65,10 +65,42 @@ class Quarantine:
         """Everything in quarantine, oldest run first."""
         return [
             {**json.loads(line), "index": path.name}
-            for path in sorted(self.directory.glob("[!.]*.jsonl"))
+            for path in self.indexes()
             for line in path.read_bytes().split(b"\n")
             if line
         ]
+
+    def pieces(self, index: Path) -> Iterator[tuple[int, bytes]]:
+        """Yield what an index tells of, each with where it lies in its raw file, in that order."""
+        raw = index.with_suffix(".raw")
+        with disk_errors(raw):
+            entries = [json.loads(line) for line in index.read_bytes().split(b"\n") if line]
+            if not raw.exists():
+                return
+            with raw.open("rb") as stream:
+                for one in sorted(entries, key=lambda entry: int(entry["raw_offset"])):
+                    stream.seek(one["raw_offset"])
+                    yield one["raw_offset"], stream.read(one["bytes"])
+
+    def indexes(self) -> list[Path]:
+        """The indexes there are, oldest run first."""
+        return sorted(self.directory.glob("[!.]*.jsonl"))
+
+    def blank(self, index: Path, goes: Callable[[bytes], bool]) -> int:
+        """Blank pieces of a run, whose index stays; returns how many (row X5).
+
+        Raises:
+            DiskError: all is as before.
+        """
+        blanked = 0
+        blocks: list[bytes] = []
+        for _, piece in self.pieces(index):
+            gone = bool(piece.strip()) and goes(piece)
+            blanked += gone
+            blocks.append(b" " * (len(piece) - 1) + b"\n" if gone else piece)
+        if blanked:
+            self._files.replace(index.with_suffix(".raw"), blocks)
+        return blanked
 
     def count(self) -> int:
         """How many pieces are in quarantine."""

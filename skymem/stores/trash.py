@@ -7,8 +7,9 @@ and put back exactly as it was.
 
 import json
 import os
-from collections.abc import Collection, Container, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,6 +57,10 @@ class Held:
     def key(self) -> tuple[str, bytes]:
         """What tells it from the others: the id, and the line."""
         return self.id, self.line
+
+    def saying(self, line: bytes) -> "Held":
+        """The same with another line, with or without its newline."""
+        return replace(self, line=line.strip(b"\n"))
 
     def envelope(self) -> bytes:
         """Spell it as it stands in trash, with its newline."""
@@ -163,6 +168,10 @@ class Trash:
         """How many lines of a file are no entries."""
         return sum(held is None for _, held in self._lines(path))
 
+    def lines(self, path: Path) -> Iterator[tuple[bytes, Held | None]]:
+        """Yield each line of a file, and what it is where it can be read."""
+        return chain(self._lines(path), _unterminated(path))
+
     def all(self) -> Iterator[Held]:
         """Yield everything, oldest run first."""
         for path in self.names():
@@ -182,19 +191,30 @@ class Trash:
         Raises:
             DiskError: the file is as before.
         """
+        return self.change(path, lambda _, held: b"" if held and held.key in gone else None)
+
+    def change(self, path: Path, change: Callable[[bytes, Held | None], bytes | None]) -> int:
+        """Change lines of a file, which goes with its last; returns how many.
+
+        Args:
+            path: one of `names`.
+            change: is given a line, and what it is where it can be read; gives what takes its
+                place, b"" for nothing, None where it stays.
+
+        Raises:
+            DiskError: the file is as before.
+        """
         kept: list[bytes] = []
-        taken = 0
-        for raw, held in self._lines(path):
-            if held is not None and held.key in gone:
-                taken += 1
-            else:
-                kept.append(raw + b"\n")
-        kept += _unterminated(path)
-        if kept and taken:
+        changed = 0
+        for raw, held in self.lines(path):
+            line = change(raw, held)
+            changed += line is not None
+            kept.append(raw + b"\n" if line is None else line)
+        if any(kept) and changed:
             self._files.replace(path, kept)
-        elif taken:
+        elif changed:
             self.remove(path)
-        return taken
+        return changed
 
     def remove(self, path: Path) -> None:
         """Take a whole file away, durably."""
@@ -219,8 +239,8 @@ class Trash:
                 os.close(fd)
 
 
-def _unterminated(path: Path) -> list[bytes]:
-    """The last line of a file that a hand has left without its newline: it stays, ended."""
+def _unterminated(path: Path) -> list[tuple[bytes, Held | None]]:
+    """The last line of a file that a hand has left without its newline: when it stays, ended."""
     with disk_errors(path):
         if not path.exists():
             return []
@@ -228,7 +248,7 @@ def _unterminated(path: Path) -> list[bytes]:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(last_newline_end(stream.fileno(), size))
             rest = stream.read()
-    return [rest + b"\n"] if rest.strip() else []
+    return [(rest, None)] if rest.strip() else []
 
 
 def _opened_or_none(raw: bytes) -> Held | None:

@@ -93,6 +93,9 @@ class Remembering:
         self._tended = -20
         return {}
 
+    def purge(self, agent: str) -> dict[str, Any]:
+        return self.rebuild(agent)
+
     def tend(self) -> bool:
         self._tended += 1
         if self._tended < 0:

@@ -100,6 +100,10 @@ class InProcess:
         self.rebuilt.append(agent)
         return self.index.rebuild(agent)
 
+    def purge(self, agent: str) -> dict[str, Any]:
+        self._refuse(agent)
+        return self.index.purge(agent)
+
     def overview(self) -> dict[str, Any]:
         self.settle()
         return self.index.overview()

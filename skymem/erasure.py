@@ -1,0 +1,61 @@
+"""Erasing what a person names, for the CLI and the Python API alike (row X5)."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from skymem.errors import UnknownMemoryError, UsageError
+from skymem.jobs.erase import erase
+from skymem.jobs.erase_find import Sought
+from skymem.jobs.erase_receipt import Receipt
+from skymem.recall.listing import pattern_of
+
+if TYPE_CHECKING:
+    from skymem.app import Home
+
+
+def erase_memories(
+    home: "Home",
+    agent: str,
+    names: Collection[str] = (),
+    *,
+    match: str | None = None,
+    source: str | None = None,
+    everything: bool = False,
+    copies: bool = True,
+    dry_run: bool = False,
+) -> Receipt:
+    """Erase memories for good, by ids, by a pattern over their text, by source, or all.
+
+    Raises:
+        UnknownMemoryError: one is nowhere, and was not erased either; nothing was done.
+        UsageError: it is not said what, or in two ways; a pattern is none, or fits everything.
+        NotAllowedError: this process is not the home's owner.
+    """
+    home.only_owner("erase")
+    if sum((bool(names), match is not None, source is not None, everything)) != 1:
+        raise UsageError("give ids, --match PATTERN, --source ORIGIN/FILE or --agent-all")
+    home.agents(agent)  # or it would be made
+    pattern = None
+    if match is not None:
+        pattern = pattern_of(match)
+        if pattern.search("") and pattern.search("\0"):
+            raise UsageError(f"pattern {match!r:.60} matches everything; use --agent-all for that")
+    if source is not None and not source.strip():
+        raise UsageError("--source is empty; give an origin, or a file")
+    work = home.workplace(dry_run=dry_run)
+    ids = frozenset(_known(home, agent, name, dry_run=dry_run) for name in names)
+    sought = Sought(ids, pattern, source or "", everything, copies)
+    receipt = erase(work, agent, sought, dry_run=dry_run)
+    if not dry_run:
+        home.record("erase", receipt.detail())
+    return receipt
+
+
+def _known(home: "Home", agent: str, name: str, *, dry_run: bool) -> str:
+    """The id that is meant; one that was erased is known as well."""
+    try:
+        return home.find(agent, name, dry_run=dry_run).id
+    except UnknownMemoryError:
+        if home.workplace(dry_run=dry_run).graveyard().of(agent).has_id(name):
+            return name
+        raise

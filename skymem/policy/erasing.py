@@ -1,0 +1,131 @@
+"""What is left of a memory when others that it was made of are erased (rows X5, R10).
+
+A record or a summary says it again without their statements; what is left with none, or was made of
+them in a way that can't be taken apart, goes with them. Whatever took the place of an erased memory
+takes the place of what that had replaced as well, or the old would hold again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from skymem.errors import InvalidMemoryError
+from skymem.model.memory import Memory
+from skymem.model.records import PROFILE, PROJECT, content, from_payload
+
+SUMMARY: Final = "summary"
+
+IsGone = Callable[[str], bool]
+"""Whether the memory of an id is being erased."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What is being erased, as far as other memories have to do with it."""
+
+    is_gone: IsGone
+    bridges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of an erased memory that superseded others: those that stay."""
+
+
+class WithdrawnError(Exception):
+    """Nothing that may stay is left of it."""
+
+
+def is_made_of(memory: Memory, is_gone: IsGone) -> bool:
+    """Whether a memory has to do with what is erased."""
+    cited = (*memory.evidence_ids, *memory.supersedes, *_sources(memory.payload))
+    return any(is_gone(name) for name in cited)
+
+
+def revised(memory: Memory, own: str, erased: Erased) -> dict[str, Any] | None:
+    """The fields of what is left of a memory, its id last; None where it may stay as it is.
+
+    Raises:
+        WithdrawnError: nothing is left.
+    """
+    if not is_made_of(memory, erased.is_gone):
+        return None
+    fields = dict(memory.fields)
+    said = _restated(memory, fields, erased.is_gone)
+    bridged = _bridged(memory, fields, erased)
+    if not said and not bridged:
+        return None
+    fields.pop("id", None)
+    return {**fields, "id": own}
+
+
+def _restated(memory: Memory, fields: dict[str, Any], is_gone: IsGone) -> bool:
+    """Take out of the fields what erased memories said; whether there was anything."""
+    sources = [*_sources(memory.payload)]
+    if not any(map(is_gone, sources)):
+        if any(map(is_gone, memory.evidence_ids)) and _is_made(memory) and not sources:
+            raise WithdrawnError
+        return False
+    if all(map(is_gone, sources)):
+        raise WithdrawnError
+    payload = {
+        name: [one for one in value if not is_gone(_source(one))]
+        if isinstance(value, list)
+        else value
+        for name, value in memory.payload.items()
+    }
+    fields["payload"] = payload
+    if memory.content:
+        fields["content"] = _content(memory, payload)
+    _set_ids(fields, "evidence_ids", (one for one in memory.evidence_ids if not is_gone(one)))
+    return True
+
+
+def _is_made(memory: Memory) -> bool:
+    """Whether a memory is a summary of what it cites, and no writer's own word."""
+    return memory.record_type is not None or memory.kind == SUMMARY
+
+
+def _content(memory: Memory, payload: Mapping[str, Any]) -> str:
+    """Say a record again.
+
+    Raises:
+        WithdrawnError: nobody knows how it is said.
+    """
+    try:
+        if memory.record_type in (PROFILE, PROJECT):
+            return content(from_payload(memory.record_type, payload))
+        if memory.record_type == SUMMARY:
+            said = dict.fromkeys(str(one["text"]) for one in payload["statements"])
+            return "\n".join("- " + text.replace("\n", "\n  ") for text in said)
+    except (InvalidMemoryError, LookupError, TypeError):
+        pass
+    raise WithdrawnError
+
+
+def _bridged(memory: Memory, fields: dict[str, Any], erased: Erased) -> bool:
+    """Supersede also what an erased memory did that this one supersedes; whether there was any."""
+    before = memory.supersedes
+    passed = (one for name in before for one in erased.bridges.get(name, ()))
+    after = dict.fromkeys((*before, *passed))
+    if len(after) == len(dict.fromkeys(before)):
+        return False
+    _set_ids(fields, "supersedes", after)
+    return True
+
+
+def _set_ids(fields: dict[str, Any], name: str, ids: Any) -> None:
+    """Set a list where its spelling has it."""
+    if name in fields or not isinstance(fields.get("metadata"), dict):
+        fields[name] = list(ids)
+    else:
+        fields["metadata"] = {**fields["metadata"], name: list(ids)}
+
+
+def _sources(payload: Mapping[str, Any]) -> Iterator[str]:
+    """The sources of all statements in a record, whatever its lists are called."""
+    for value in payload.values():
+        for one in value if isinstance(value, list) else ():
+            if source := _source(one):
+                yield source
+
+
+def _source(statement: Any) -> str:
+    source = statement.get("source") if isinstance(statement, dict) else None
+    return source if isinstance(source, str) else ""
