@@ -108,6 +108,13 @@ class NotAllowedError(SkymemError):
     exit_code = 30
 
 
+class SecretRefusedError(InvalidMemoryError):
+    """there is a secret in it: {0}"""
+
+    # Its kinds; never its text (row X11).
+    hint = "leave it out, or set secrets: {on: redact} in retention_rules.yaml"
+
+
 class AgentNameError(NotAllowedError):
     """agent name {0!r} is not allowed: {1}"""
 

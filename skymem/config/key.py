@@ -26,6 +26,8 @@ SCRATCHPAD: Final = "scratchpad"
 PREFERENCE: Final = "preferences.NAME"
 PLAYBOOKS: Final = "playbooks"
 SHARE: Final = "share"
+SECRETS: Final = "secrets"
+TRUST: Final = "trust"
 
 
 @dataclass(frozen=True, slots=True)

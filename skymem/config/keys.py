@@ -6,6 +6,7 @@ README's reference their words. It reads no YAML and stays cheap to import.
 
 from typing import Final
 
+from skymem.config.caution_keys import CAUTION_KEYS
 from skymem.config.document_keys import DOCUMENT_KEYS
 from skymem.config.key import (
     AGENT,
@@ -147,6 +148,7 @@ KEYS: Final = (
     *SCRATCHPAD_KEYS,
     *PREFERENCE_KEYS,
     *SHARE_KEYS,
+    *CAUTION_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",

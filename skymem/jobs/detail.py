@@ -102,6 +102,9 @@ class Outcome:
     """Memories that those were made of, or take the place of."""
 
     withheld: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
+    """Secrets taken out of what moved, by kind."""
+
     unasked: int = 0
     quarantined: int = 0
     erased: int = 0
@@ -145,6 +148,7 @@ class Outcome:
         basis = {name for one in plan.additions for name in (*one.evidence, *one.supersedes)}
         self.sources += len(basis)
         self.withheld.update(plan.withheld)
+        self.redacted.update(plan.redacted)
         self.unasked += plan.unasked
         if not plan.unfinished:
             self.skipped.update(plan.kept)
@@ -181,9 +185,7 @@ class Outcome:
         }
         if self.threshold is not None:
             detail["threshold"] = self.threshold
-        detail |= own_keys(self.job, [self])
-        if self.erased:
-            detail["erased"] = self.erased
+        detail |= own_keys(self.job, [self]) | _erased([self]) | redacted([self])
         if self.late:
             detail["held"] = self.late
         if self.unfinished:
@@ -234,7 +236,7 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
         "degraded": list(frame.degraded),
         "agents": agents,
     }
-    detail |= own_keys(job, each) | _erased(each)
+    detail |= own_keys(job, each) | _erased(each) | redacted(each)
     if any(outcome.unfinished for outcome in each):
         detail["unfinished"] = True
     recovered = [run for outcome in each for run in outcome.recovered]
@@ -256,6 +258,12 @@ def _erased(each: Iterable[Outcome]) -> dict[str, int]:
     """Lines dropped because their memory was erased, where there were any."""
     erased = sum(outcome.erased for outcome in each)
     return {"erased": erased} if erased else {}
+
+
+def redacted(each: Iterable[Outcome]) -> dict[str, Any]:
+    """How many secrets of which kind were taken out; no key where there were none."""
+    taken = sum((one.redacted for one in each), Counter[str]())
+    return {"redacted": dict(taken)} if taken else {}
 
 
 def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -288,6 +296,8 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
     for key in ("dry_run", "recovered", "unfinished"):
         if key in promote:
             whole[key] = promote[key]
+    if taken := sum((Counter(step.get("redacted", {})) for step in (promote, rotate)), Counter()):
+        whole["redacted"] = dict(taken)
     for key in ("decisions", "additions"):
         if key in promote:
             whole[key] = [*promote[key], *rotate[key]]

@@ -276,7 +276,8 @@ class Indexing:
                 raw = os.pread(fd, place.end - place.start, place.start)
                 memory = _memory(raw.removeprefix(BOM) if place.start == 0 else raw)
                 if memory is not None and digest(memory).hex() == place.digest:
-                    yield Item(place.id, place.digest, memory.searchable)
+                    read = self._shelf.guard.clean(raw, memory)
+                    yield Item(place.id, place.digest, read.searchable)
         finally:
             os.close(fd)
 

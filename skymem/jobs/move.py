@@ -9,6 +9,7 @@ second from the first, and the next run finishes (`jobs.recover`).
 import errno
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -67,6 +68,8 @@ class Carrying:
         self._short = [decision for decision in plan.decisions if not decision.file]
         self._elsewhere = elsewhere(plan.decisions)
         self._moved: list[list[str]] = []
+        self.redacted: Counter[str] = Counter()
+        """Secrets that were taken out of what moved, by kind."""
 
     def carry_out(self, spell: Spell, store: Store) -> str:
         """Apply the plan; returns the run's name.
@@ -90,7 +93,10 @@ class Carrying:
         if acts:
             self._move(spell, store)
             moved = self._batches("moved", self._moved, op="moved")
-            end = {"op": "end", "agent": plan.agent, "run": self.run, "job": plan.job}
+            end: dict[str, Any] = {"op": "end", "agent": plan.agent, "run": self.run}
+            end["job"] = plan.job
+            if self.redacted:
+                end["redacted"] = plan.redacted = dict(self.redacted)
             ledger.append(chain(moved, [end]), self.work.now())
         try:
             self.catalog.catch_up(self.shelf.paths)
@@ -206,10 +212,13 @@ class Carrying:
         ):
             if decision.action in STAYING:
                 continue
-            line = spell(raw, memory, decision)
+            cleaned = self.shelf.guard.line(raw, memory)
+            self.redacted.update(cleaned.kinds)
+            line = spell(cleaned.raw, cleaned.memory, decision)
             before = key.fingerprint(raw.rstrip(b"\n"))
-            # What goes to trash lies there as it was, inside an envelope.
-            after = before if decision.action == "trash" else key.fingerprint(line.rstrip(b"\n"))
+            # What goes to trash lies there as it was, but for secrets, inside an envelope.
+            stands = cleaned.raw if decision.action == "trash" else line
+            after = key.fingerprint(stands.rstrip(b"\n"))
             self._moved.append([decision.id, before.hex(), after.hex()])
             yield line
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from skymem.errors import InterruptedRunError, LossBudgetError, SkymemError, StalePlanError
 from skymem.jobs.detail import Outcome
@@ -148,11 +148,16 @@ def _opened(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> "closi
     return closing(open_reading(work, shelf, catalog, job))
 
 
+BY_NUMBERS: Final = ("promote", "rotate", "fsck", "undo")
+"""Jobs that look at no text; what they move has its secrets taken out as it moves."""
+
+
 def open_reading(work: Workplace, shelf: Shelf, catalog: Catalog, job: str) -> Reading:
     """Open short-term for one pass of a job."""
     reading = Reading(shelf, catalog, torn_before=work.now() - work.rules.torn_after_seconds)
     reading.protection = read_protection(shelf.paths.protected)
     reading.protection.forget((), work.now() - work.rules.restore_grace_seconds)
+    reading.texts = job not in BY_NUMBERS
     reading.progress = partial(work.progress, f"{job} {shelf.paths.name}")
     return reading
 

@@ -25,6 +25,7 @@ TIER_MARKS: Final = frozenset({"short", "long"})
 SCOPE: Final = ("scope", "user_id", "session", "tenant")
 IN_THE_TABLE: Final = frozenset(
     {"id", UNUSABLE_ID, "source_id", "committed", "promoted_at", "ts", "timestamp", "metadata"}
+    | {"redacted_from"}
     | {"type", "kind", "content", "importance", "score", "tags", "record_type", "payload", *SCOPE}
     | {"stability", "ttl_days", "expires_at", "supersedes", "evidence", "evidence_ids"}
     | {"origin", "trust", "sensitivity", "pinned"}

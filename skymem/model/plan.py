@@ -117,6 +117,9 @@ class Plan:
     """There was more to decide than one round takes; the job goes round again."""
 
     additions: list[Addition] = field(default_factory=list)
+    redacted: dict[str, int] = field(default_factory=dict)
+    """Secrets taken out of the lines that moved, by kind: known once it is carried out."""
+
     withheld: dict[str, int] = field(default_factory=dict)
     """Statements that a check kept out of a summary, by what was wrong (row X7)."""
 

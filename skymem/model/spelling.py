@@ -49,6 +49,27 @@ def promoted(raw: bytes, memory: Memory, memory_id: str, promoted_at: int) -> by
     return _with_id(text, memory, memory_id).encode("utf-8") + b"\n"
 
 
+def replaced(raw: bytes, fields: Mapping[str, Any], wanted: Mapping[str, Any]) -> bytes:
+    """Spell the line with other values in some of its fields; the others stay as they are."""
+    text = _body(raw)
+    if not wanted.keys() >= fields.keys():  # the name of a field has changed as well
+        return compose(wanted)
+    for name, value in wanted.items():
+        if name not in fields or fields[name] != value:
+            text = _set(text, name, compose_value(value))
+    return text.encode("utf-8") + b"\n"
+
+
+def compose_value(value: Any) -> str:
+    """Spell a value; text stays readable, and what UTF-8 can't hold is escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate: escaped, it survives (hazard A9)
+        return json.dumps(value, allow_nan=False)
+    return text
+
+
 def former(raw: bytes) -> Iterator[bytes]:
     """Yield how a line that moved may have stood in short-term, likeliest first.
 
@@ -94,11 +115,7 @@ def _unnamed(text: str) -> Iterator[str]:
 
 def compose(fields: Mapping[str, Any]) -> bytes:
     """Spell a new line; text stays readable, and what UTF-8 can't hold is escaped."""
-    text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate: escaped, it survives (hazard A9)
-        return json.dumps(fields, allow_nan=False).encode() + b"\n"
+    return compose_value(fields).encode() + b"\n"
 
 
 def new_fields(

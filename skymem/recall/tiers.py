@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Final
 
@@ -19,7 +19,7 @@ from skymem.recall.lexicon import Lexicon
 from skymem.recall.request import Filters
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors
-from skymem.stores.lines import entries_of
+from skymem.stores.lines import Clean, entries_of
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.standings import Standings
@@ -163,11 +163,11 @@ class Tiers:
             for start, raw, end in lines:
                 if raw is None or not glance.reaches(raw, best.floor):
                     continue
-                for at, memory in _memories(start, raw, end):
+                for at, memory, own in _memories(start, raw, end, self._shelf.guard.clean):
                     parts = scale.weigh(memory)
                     if parts.deterministic < best.floor or not filters.let(memory):
                         continue
-                    name = memory.source_id or digest(memory).hex()
+                    name = memory.source_id or own().hex()
                     if self._standings.let(name, memory):
                         best.offer(Candidate(name, tier, file, at, memory, parts))
 
@@ -222,11 +222,14 @@ class Tiers:
         ]
 
 
-def _memories(start: int, raw: bytes, end: int) -> Iterator[tuple[int, Memory]]:
-    """The memories of a line, each with its offset: one, nearly always."""
+def _memories(
+    start: int, raw: bytes, end: int, clean: Clean
+) -> Iterator[tuple[int, Memory, Callable[[], bytes]]]:
+    """The memories of a line, each with its offset and its digest: one, nearly always."""
     try:
-        yield start, Memory(parse_object(raw))
+        memory = Memory(parse_object(raw))
+        yield start, clean(raw, memory), partial(digest, memory)
     except LineDamage:
-        for entry in entries_of(start, raw, end):
+        for entry in entries_of(start, raw, end, clean):
             if isinstance(entry, Entry):
-                yield entry.start, entry.memory
+                yield entry.start, entry.memory, partial(bytes, entry.digest)

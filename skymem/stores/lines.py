@@ -7,7 +7,7 @@ Lines end with a newline byte and nothing else (hazard A7). What can't be read c
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from skymem.model.identity import digest
@@ -22,6 +22,10 @@ TIER_LINE_BYTES_MAX: Final = 65 * 1024 * 1024
 what was let in stays readable whatever the setting says later."""
 
 _BLANK_LINE: Final = re.compile(rb"\n[ \t\r\f\v]*(?=\n)")
+
+
+Clean = Callable[[bytes, Memory], Memory]
+"""Gives a memory as a reader gets it: without its secrets. Its digest stays that of its line."""
 
 
 class ContentHash:
@@ -101,41 +105,45 @@ def raw_lines(
 
 
 def read_entries(
-    fd: int, start: int, stop: int, bytes_max: int, content: ContentHash | None = None
+    fd: int,
+    start: int,
+    stop: int,
+    bytes_max: int,
+    content: ContentHash | None = None,
+    *,
+    clean: Clean | None = None,
 ) -> Iterator[Entry | Damage]:
     """Yield every line from `start` to `stop` as what it is; blank lines are passed over."""
     for offset, raw, end in raw_lines(fd, start, stop, bytes_max, content):
         if raw is None:
             yield Damage(offset, end, f"longer than {bytes_max} bytes")
             continue
-        yield from entries_of(offset, raw, end)
+        yield from entries_of(offset, raw, end, clean)
 
 
-def entries_of(offset: int, raw: bytes, end: int) -> Iterator[Entry | Damage]:
+def entries_of(
+    offset: int, raw: bytes, end: int, clean: Clean | None = None
+) -> Iterator[Entry | Damage]:
     """Yield what one line is, given without its newline: a memory, several, damage or nothing."""
     text = raw.removeprefix(BOM) if offset == 0 else raw
     try:
         memory = Memory(parse_object(text))
-        yield Entry(offset, end, memory, digest(memory))
+        yield Entry(offset, end, clean(text, memory) if clean else memory, digest(memory))
     except LineDamage as damage:
         if text and not text.isspace():
             first = offset + len(raw) - len(text)
-            yield from _apart(offset, text, end, first=first, reason=str(damage))
+            found = list(_apart(text, first, clean))
+            yield from found or [Damage(offset, end, str(damage))]
 
 
-def _apart(
-    offset: int, raw: bytes, end: int, *, first: int, reason: str
-) -> Iterator[Entry | Damage]:
-    """Read a line that holds several memories; as a whole it is damage."""
+def _apart(raw: bytes, first: int, clean: Clean | None) -> Iterator[Entry]:
+    """Read a line that holds several memories; none, where it is damage as a whole."""
     entries: list[Entry] = []
     for start, stop in split_glued(raw):
         try:
             memory = Memory(parse_object(raw[start:stop]))
         except LineDamage:
-            entries.clear()
-            break
-        entries.append(Entry(first + start, first + stop, memory, digest(memory)))
-    if entries:
-        yield from entries
-    else:
-        yield Damage(offset, end, reason)
+            return
+        read = clean(raw[start:stop], memory) if clean else memory
+        entries.append(Entry(first + start, first + stop, read, digest(memory)))
+    yield from entries

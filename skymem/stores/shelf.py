@@ -18,6 +18,7 @@ from skymem.model.plan import Damage, Entry, Inputs
 from skymem.model.rules import RetentionRules
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM
+from skymem.policy.secrets import guard_of
 from skymem.stores.catalog import Catalog, Found
 from skymem.stores.drains import APPEND_LOCK_SECONDS, Drains
 from skymem.stores.files import Files, disk_errors, refuse_link
@@ -25,6 +26,7 @@ from skymem.stores.home import AgentPaths
 from skymem.stores.lines import (
     CHUNK_BYTES,
     TIER_LINE_BYTES_MAX,
+    Clean,
     ContentHash,
     entries_of,
     last_newline_end,
@@ -69,6 +71,9 @@ class Shelf:
         self.files = files
         self.rules = rules
         self.stop = stop
+        self.guard = guard_of(rules.secrets)
+        """Whoever reads a text here gets it without its secrets (row X11)."""
+
         self.quarantine = Quarantine(agent.quarantine, files, tell)
         self.drains = Drains(
             agent,
@@ -113,9 +118,8 @@ class Shelf:
             if fd is None:
                 continue
             try:
-                yield from read_entries(
-                    fd, start, last_newline_end(fd, os.fstat(fd).st_size), limit
-                )
+                stop = last_newline_end(fd, os.fstat(fd).st_size)
+                yield from read_entries(fd, start, stop, limit, clean=self.guard.clean)
             finally:
                 os.close(fd)
 
@@ -173,7 +177,8 @@ class Shelf:
             try:
                 for start, name in sorted(wanted):
                     tier, digest, _, _, end = places[name]
-                    for entry in entries_of(start, os.pread(fd, end - start, start), end):
+                    raw = os.pread(fd, end - start, start)
+                    for entry in entries_of(start, raw, end, self.guard.clean):
                         if isinstance(entry, Entry) and entry.digest == digest:
                             yield Kept(name, tier, file, entry.memory)
             finally:
@@ -184,8 +189,9 @@ class Shelf:
             stream.seek(start)
             raw = stream.read(end - start)
         if tier_of(name) == "trash":
-            return opened(raw).memory
-        return read_line(raw.removeprefix(BOM) if start == 0 else raw)
+            raw = opened(raw).line
+        raw = raw.removeprefix(BOM) if start == 0 else raw
+        return self.guard.clean(raw, read_line(raw))
 
 
 class Reading:
@@ -215,6 +221,9 @@ class Reading:
 
         self.waiting: Sequence[tuple[Path, int]] = ()
         """Files, and offsets in them, that hold lines on their way to short-term."""
+
+        self.texts = True
+        """Whether texts are read, and so without their secrets; who goes by numbers is faster."""
 
         self.progress: Callable[[int, int], None] = lambda _done, _whole: None
         """Told now and then how many bytes of how many were read."""
@@ -259,10 +268,14 @@ class Reading:
             yield from self._read(self.fd)
         yield from self._read_waiting()
 
+    @property
+    def _clean(self) -> Clean | None:
+        return self._shelf.guard.clean if self.texts else None
+
     def _read(self, fd: int) -> Iterator[Entry | Damage]:
         limit = self._shelf.rules.line_bytes_max
         batch: list[Entry | Damage] = []
-        for entry in read_entries(fd, 0, self.consumed, limit, self._content):
+        for entry in read_entries(fd, 0, self.consumed, limit, self._content, clean=self._clean):
             batch.append(entry)
             if len(batch) == BATCH_ENTRIES:
                 self.progress(entry.end, self.consumed)
@@ -282,7 +295,7 @@ class Reading:
             try:
                 stop = last_newline_end(fd, os.fstat(fd).st_size)
                 limit = self._shelf.rules.line_bytes_max
-                for entry in read_entries(fd, start, stop, limit):
+                for entry in read_entries(fd, start, stop, limit, clean=self._clean):
                     yield from self._named([_moved_by(entry, behind)])
                 behind += stop
             finally:
@@ -296,13 +309,17 @@ class Reading:
             self._content.update(os.pread(self.fd, min(CHUNK_BYTES, self.size - at), at))
         if self.size - start > self._shelf.rules.line_bytes_max:
             return [Damage(start, self.size, TORN)]
-        found = list(entries_of(start, os.pread(self.fd, self.size - start, start), self.size))
+        raw = os.pread(self.fd, self.size - start, start)
+        found = list(entries_of(start, raw, self.size, self._clean))
         if any(isinstance(one, Damage) for one in found):
             return [Damage(start, self.size, TORN)]
         return found
 
     def _named(self, batch: list[Entry | Damage]) -> list[Entry | Damage]:
         entries = [entry for entry in batch if isinstance(entry, Entry)]
+        for entry in entries if not self.texts else ():
+            if entry.memory.source_id is not None:
+                entry.memory = self._shelf.guard.named(entry.memory)
         self._naming.name(entries)
         for entry in entries:
             entry.pinned = self.protection.is_pinned(entry.id, entry.memory)

@@ -145,7 +145,7 @@ def _notable(shelf: Shelf, kinds: frozenset[str]) -> Iterator[Entry]:
                 # A key or a kind spelled with \u escapes is not seen; json.dumps never does that
                 # to ASCII, and long-term and archives are parsed whole.
                 if raw is not None and any(sign in raw for sign in signs):
-                    found = entries_of(offset, raw, end)
+                    found = entries_of(offset, raw, end, shelf.guard.clean)
                     yield from (one for one in found if isinstance(one, Entry))
         finally:
             os.close(fd)
