@@ -265,8 +265,8 @@ class RetentionRules:
     """Those a user may have (row W3); with none declared any name is good."""
 
     playbooks: PlaybookRules = PlaybookRules()
-    secrets: SecretRules = SecretRules()
-    trust: TrustRules = TrustRules()
+    secrets: SecretRules = field(default_factory=SecretRules)
+    trust: TrustRules = field(default_factory=TrustRules)
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""

@@ -132,7 +132,7 @@ def entries_of(
     except LineDamage as damage:
         if text and not text.isspace():
             first = offset + len(raw) - len(text)
-            found = list(_apart(text, first, clean))
+            found: list[Entry | Damage] = [*_apart(text, first, clean)]
             yield from found or [Damage(offset, end, str(damage))]
 
 
