@@ -21,6 +21,7 @@ from skymem.cli import (
     pref_verbs,
     recall_verbs,
     schedule_verbs,
+    scratchpad_verbs,
     trash_verbs,
     watch_verbs,
 )
@@ -116,5 +117,6 @@ app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(note_verbs.project_app, name="project")
 app.add_typer(pref_verbs.pref_app, name="pref")
+app.add_typer(scratchpad_verbs.scratchpad_app, name="scratchpad")
 app.add_typer(trash_verbs.trash_app, name="trash")
 app.add_typer(config_verbs.config_app, name="config")

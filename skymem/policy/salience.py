@@ -172,6 +172,12 @@ def weigh(name: str, text: str, facts: Facts, rules: ScratchpadRules) -> Weighed
     return Weighed(name, None, kept, (Reason(kept, note=note), *gates))
 
 
+def shared(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of telling words (`policy.terms`) that two texts have in common, 0 to 1."""
+    both = len(one) + len(other)
+    return 2 * len(one & other) / both if both else 0.0
+
+
 def asks(text: str) -> bool:
     """Whether it asks for itself to be remembered."""
     return _ASKED.match(text) is not None

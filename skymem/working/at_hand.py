@@ -71,8 +71,9 @@ class _Answer(NamedTuple):
 class Hand:
     """The records of one agent, as this process last saw them. Threads may share it."""
 
-    def __init__(self, home: "Home", agent: str) -> None:
+    def __init__(self, home: "Home", agent: str, *, dry_run: bool = False) -> None:
         self.home = home
+        self._dry_run = dry_run
         self._agent = agent
         self._paths = home.paths.agent(agent)
         self._place = os.fspath(self._paths.directory)
@@ -113,6 +114,13 @@ class Hand:
                 known = _answer(self._held(types, session), versions, now_us)
                 self._answers[types, session] = known
             return known.records
+
+    def every(self, record_type: str, session: str) -> list[Kept]:
+        """All lines of a conversation, those that are expired or superseded as well."""
+        self.of(record_type)
+        with self._lock:
+            found = {**self._short.records, **self._stored.records}.values()
+            return [one for one in found if _group(one) == (record_type, session)]
 
     # -- what is active -------------------------------------------------------------------------
 
@@ -273,7 +281,7 @@ class Hand:
         archives = paths.directory.glob("short_term_archive_*.jsonl")
         marks += [(name, _mark(name)) for name in map(os.fspath, archives)]
         self._protection = read_protection(paths.protected)
-        work, shelf = self.home.workplace(), self.home.shelf(self._agent)
+        work, shelf = self.home.workplace(dry_run=self._dry_run), self.home.shelf(self._agent)
         with work.catalog(busy_ms=BUSY_MS) as catalog:
 
             def found() -> _Stored:
@@ -328,8 +336,13 @@ _hands: "OrderedDict[tuple[Path, str], Hand]" = OrderedDict()
 _hands_lock: Final = threading.Lock()
 
 
-def at_hand(home: "Home", agent: str) -> Hand:
-    """Give the records of an agent whose name passed the gate, kept from call to call."""
+def at_hand(home: "Home", agent: str, *, dry_run: bool = False) -> Hand:
+    """Give the records of an agent whose name passed the gate, kept from call to call.
+
+    A dry run reads them anew, and writes nothing at all: no catalog either.
+    """
+    if dry_run:
+        return Hand(home, agent, dry_run=True)
     key = (home.paths.root, agent)
     with _hands_lock:
         hand = _hands.get(key)

@@ -27,6 +27,7 @@ from skymem.working.at_hand import at_hand
 
 if TYPE_CHECKING:
     from skymem.app import Home
+    from skymem.working.promotion import Because
 
 DAY_SECONDS: Final = 86_400.0
 
@@ -124,9 +125,57 @@ class Scratchpad:
             self._home.remember(self._agent, [line.raw for line in lines], synced=False)
         return [line.id for line in lines]
 
-    def lines(self, texts: Sequence[str], marks: Marks) -> list[Admitted]:
+    def promote(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Promote what is worth it to business context or preferences (row W2).
+
+        Returns:
+            The run's detail: where each snippet went, and each gate with value and threshold.
+
+        Raises:
+            NotAllowedError, DiskError, BusyError: what came before it is done and recorded.
+        """
+        return self._promote("by_hand", dry_run=dry_run)
+
+    def report_saved(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Say that a report was saved in this conversation: that promotes, as `promote` does."""
+        return self._promote("report_saved", dry_run=dry_run)
+
+    def end(self, *, dry_run: bool = False) -> list[str]:
+        """Move what stands in it to trash, before its time; gives the ids.
+
+        Raises:
+            SkymemError: what kept the job from its end.
+        """
+        from skymem.jobs import runner
+        from skymem.jobs.detail import raise_failure
+        from skymem.jobs.forget import Wanted, forget
+
+        hand = at_hand(self._home, self._agent, dry_run=dry_run)
+        # What was superseded goes as well: it would be back when its superseder has gone.
+        ids = [one.id for one in hand.every(SNIPPET, self.session)]
+        if ids:
+            work, job = self._home.workplace(dry_run=dry_run), forget(Wanted(frozenset(ids)))
+            table = {"forget": job}
+            detail, outcomes = runner.run(
+                work, "forget", [self._agent], dry_run=dry_run, table=table
+            )
+            if not dry_run:
+                self._home.record("forget", detail)
+            raise_failure(outcomes)
+        return ids
+
+    def _promote(self, because: "Because", *, dry_run: bool) -> dict[str, Any]:
+        from skymem.working.promotion import promote
+
+        shown, _ = self._own(self._kept(dry_run=dry_run))
+        return promote(
+            self._home, self._agent, self.session, shown[::-1], because=because, dry_run=dry_run
+        )
+
+    def lines(self, texts: Sequence[str], marks: Marks, *, dry_run: bool = False) -> list[Admitted]:
         """Make the lines that `write` appends, each with what it takes the place of."""
-        shown, hidden = self._own(self._kept() if self._home.owned else ())
+        kept = self._kept(dry_run=dry_run) if self._home.owned else ()
+        shown, hidden = self._own(kept)
         memories = {one.id: one.memory for one in shown}
         there = {self._keys[one.id]: one.id for one in reversed(shown)}
         now_us = max([round(app.now() * 1_000_000), *(_time(one) + 1 for one in shown[:1])])
@@ -143,8 +192,9 @@ class Scratchpad:
             leaving = []
         return made
 
-    def _kept(self) -> tuple[Kept, ...]:
-        return at_hand(self._home, self._agent).of(SNIPPET, session=self.session)
+    def _kept(self, *, dry_run: bool = False) -> tuple[Kept, ...]:
+        hand = at_hand(self._home, self._agent, dry_run=dry_run)
+        return hand.of(SNIPPET, session=self.session)
 
     def _own(self, kept: tuple[Kept, ...]) -> tuple[list[Kept], list[Kept]]:
         """The newest of each text up to the cap, newest first, and the others."""
