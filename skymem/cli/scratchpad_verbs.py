@@ -155,7 +155,7 @@ def _tell(detail: Mapping[str, Any], *, as_json: bool) -> None:
         name = render.harmless(one["id"][: render.ID_LETTERS])
         made = f" as {render.harmless(one['made'][: render.ID_LETTERS])}" if one["made"] else ""
         where = f"{would} to {PLACES[one['to']]}{made}" if one["to"] else "stays"
-        render.line(f"{name}  {where}: by {one['by']}")
+        render.line(f"{name}  {where}: {one['by']}")
         for gate in one["gates"]:
             render.line(f"    {_gate(gate)}")
     for reason in detail["degraded"]:

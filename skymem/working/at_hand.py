@@ -340,7 +340,12 @@ def at_hand(home: "Home", agent: str, *, dry_run: bool = False) -> Hand:
     """Give the records of an agent whose name passed the gate, kept from call to call.
 
     A dry run reads them anew, and writes nothing at all: no catalog either.
+
+    Raises:
+        NotAllowedError: the handle is bound to another agent.
     """
+    if home.bound is not None and not home.bound.reads(agent):
+        home.admit(agent)  # raises, and is on record: what another handle reads is not this one's
     if dry_run:
         return Hand(home, agent, dry_run=True)
     key = (home.paths.root, agent)

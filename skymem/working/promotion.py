@@ -27,6 +27,7 @@ from skymem.recall.search import recall
 from skymem.stores.lock import held
 from skymem.working import agent_md
 from skymem.working.at_hand import at_hand
+from skymem.working.tenancy import of_tenant
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -132,10 +133,10 @@ def _carry_out(home: "Home", agent: str, snippets: "Sequence[Kept]", done: Promo
 
 
 def _to_context(home: "Home", agent: str, name: str, memory: Memory) -> str:
-    owner = home.rules.tenants.owner(agent)
+    theirs, owner = of_tenant(home, agent)
     line = _context_line(home, owner, agent, name, memory)
-    agent_md.append(home, agent, memory.searchable, memory_id=line.id)
-    home.remember(owner, [line.raw])
+    agent_md.append(theirs, agent, memory.searchable, memory_id=line.id)
+    theirs.remember(owner, [line.raw])
     return line.id
 
 
@@ -230,10 +231,10 @@ def _weigh_all(
         (terms(one.memory.searchable), one.memory.scope.get("session", ""))
         for one in at_hand(home, agent, dry_run=dry_run).of(SNIPPET)
     ]
-    whom = [agent, home.rules.tenants.owner(agent)]
+    whom = [(home, agent), of_tenant(home, agent)]
     for kept in snippets:
         text, words = kept.memory.searchable, terms(kept.memory.searchable)
-        likeness, told_by = _likeness(home, whom, text, words, done.degraded, dry_run=dry_run)
+        likeness, told_by = _likeness(whom, text, words, done.degraded, dry_run=dry_run)
         again = {session for other, session in elsewhere if shared(words, other) >= FOUND_AGAIN}
         facts = Facts(
             remember=kept.memory.payload.get("remember") is True,
@@ -253,8 +254,8 @@ def _weigh_all(
 
 def _promoted_already(home: "Home", agent: str, *, dry_run: bool) -> Iterator[Known]:
     """What stands in business context and among the preferences, whoever put it there."""
-    for whose, what in ((home.rules.tenants.owner(agent), CONTEXT), (agent, PREFERENCE)):
-        for kept in at_hand(home, whose, dry_run=dry_run).of(what):
+    for whose, what in ((of_tenant(home, agent), CONTEXT), ((home, agent), PREFERENCE)):
+        for kept in at_hand(*whose, dry_run=dry_run).of(what):
             memory = kept.memory
             user_id = memory.scope.get("user_id") if what == PREFERENCE else None
             yield Known(what, terms(memory.searchable), user_id, memory.evidence_ids)
@@ -271,8 +272,7 @@ def _said_already(kept: "Kept", words: frozenset[str], known: Sequence[Known]) -
 
 
 def _likeness(
-    home: "Home",
-    whom: Sequence[str],
+    whom: "Sequence[tuple[Home, str]]",
     text: str,
     words: frozenset[str],
     degraded: list[str],
@@ -280,12 +280,12 @@ def _likeness(
     dry_run: bool,
 ) -> tuple[float, str]:
     """The best likeness in long-term, by words, and by meaning where the engine answers."""
-    work, best, told_by = home.workplace(dry_run=dry_run), 0.0, "words"
+    best, told_by = 0.0, "words"
     asked = request.ask(text, NEAREST, recency_bias=0.0, filters=request.filters_of(tiers=["long"]))
-    for agent in whom:
+    for home, agent in whom:
         if not home.paths.agent(agent).long_term.exists():
             continue
-        found = recall(work, agent, asked, home.engine)
+        found = recall(home.workplace(dry_run=dry_run), agent, asked, home.engine)
         degraded += [one for one in found.degraded if one not in degraded]
         for one in found:
             best = max(best, shared(words, terms(one.content)), one.parts.semantic or 0.0)
