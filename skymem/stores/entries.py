@@ -109,6 +109,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "moved": ("agent", "run", "moved"),
         "end": ("agent", "run", "job"),
         "quarantine": ("agent", "pieces"),
+        "scratchpad": ("agent", "added"),
         **dict.fromkeys(("share", "withdraw"), ("agent", "with", "of", "ids")),
         "violation": ("agent", "whose", "door"),
     }

@@ -20,6 +20,9 @@ _OF_SUPERSEDERS: Final = MappingProxyType(
 )
 """Actions by which a memory ceases to supersede, or does so again."""
 
+SCRATCHPAD: Final = "scratchpad_promote"
+"""The job that makes memories of a scratchpad's snippets; it has no run to undo."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -164,6 +167,18 @@ def _added(entry: Mapping[str, Any], name: str, job: str) -> Iterator[Event]:
             yield Event(entry["ts"], "superseded", run, job, by=own)
 
 
+def _outlived(entry: Mapping[str, Any], name: str, _job: str) -> Iterator[Event]:
+    """Tell what was made of a snippet of a scratchpad, and by which gate that passed (row W2)."""
+    reasons = {own: Reason(*rest[:4]) for _, own, *rest in entry.get("decided", ())}
+    for what, own, evidence, _ in entry["added"]:
+        if own == name:
+            reason = Reason(what, value=float(len(evidence)))
+            sources = tuple(evidence)
+            yield Event(entry["ts"], "made", "", SCRATCHPAD, reason, "short", sources=sources)
+        if name in evidence:
+            yield Event(entry["ts"], "cited", "", SCRATCHPAD, reasons.get(name), by=own)
+
+
 _Teller = Callable[[Mapping[str, Any], str, str], Iterator[Event]]
 
 _TELLERS: Final[Mapping[str, _Teller]] = MappingProxyType(
@@ -177,5 +192,6 @@ _TELLERS: Final[Mapping[str, _Teller]] = MappingProxyType(
         "withdraw": _shared,
         "decide": _decided,
         "add": _added,
+        "scratchpad": _outlived,
     }
 )

@@ -24,6 +24,7 @@ from skymem.policy.salience import FOUND_AGAIN, KNOWN, Facts, Weighed, shared, w
 from skymem.policy.terms import terms
 from skymem.recall import request
 from skymem.recall.search import recall
+from skymem.stores.history import SCRATCHPAD
 from skymem.stores.lock import held
 from skymem.working import agent_md
 from skymem.working.at_hand import at_hand
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.stores.shelf import Kept
 
-JOB: Final = "scratchpad_promote"
+JOB: Final = SCRATCHPAD
 CONTEXT: Final = "context"
 """The record type of what is promoted to business context."""
 
@@ -45,6 +46,9 @@ NEAREST: Final = 10
 """Memories that are looked at for the one that is most alike."""
 
 LOCK_SECONDS: Final = 30.0
+
+OUTLIVES: Final = "outlive"
+"""What the ledger says was decided of a snippet: something is made of it, and it stays."""
 
 Because = Literal["by_hand", "report_saved"]
 
@@ -174,7 +178,7 @@ def _record(home: "Home", agent: str, done: Promoted) -> None:
     for one in done.weighed:
         if one.id in done.made:
             reason = next(gate for gate in one.gates if gate.gate == one.by)
-            decided.append(["promote", one.id, *reason])
+            decided.append([OUTLIVES, one.id, *reason])
             added.append([one.to, done.made[one.id], [one.id], []])
     if not decided:
         return
