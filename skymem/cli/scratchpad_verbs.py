@@ -160,7 +160,7 @@ def _tell(detail: Mapping[str, Any], *, as_json: bool) -> None:
             render.line(f"    {_gate(gate)}")
     for reason in detail["degraded"]:
         render.complain(reason)
-    if "why" in detail and not detail.get("dry_run"):
+    if "why" in detail:
         render.line(detail["why"])
 
 

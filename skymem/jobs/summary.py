@@ -8,6 +8,7 @@ _DONE: Final = (
         "compressed",
         "{compressed} {would}compressed ({profile} profile(s) and {projects} project(s) written)",
     ),
+    ("context", "{context} {would}added to business context, {preferences} to preferences"),
     ("merged", "{merged} {would}merged into {batches}"),
     ("shared", "{shared} {would}shared, {withdrawn} {would}withdrawn"),
     ("trashed", "{trashed} {would}moved to trash"),

@@ -72,12 +72,14 @@ class Promoted:
     made: dict[str, str] = field(default_factory=dict)
     """Ids of new memories, by the snippet each is of."""
 
+    dry_run: bool = False
     degraded: list[str] = field(default_factory=list)
     error: SkymemError | None = None
 
-    def count(self, to: str) -> int:
-        """How many went there."""
-        return sum(1 for one in self.weighed if one.to == to and one.id in self.made)
+    def count(self, *to: str) -> int:
+        """How many went there, or would go."""
+        went = [one for one in self.weighed if self.dry_run or one.id in self.made]
+        return sum(1 for one in went if one.to in to)
 
 
 def promote(
@@ -105,7 +107,7 @@ def promote(
     """
     home.only_owner("promote a scratchpad")
     started = app.now()
-    done = Promoted()
+    done = Promoted(dry_run=dry_run)
     if dry_run:
         _weigh_all(home, agent, snippets, done, dry_run=True)
     else:
@@ -196,7 +198,7 @@ def _detail(done: Promoted, session: str, because: str, eligible: int) -> dict[s
     for one in done.weighed:
         if one.to is None:
             kept[one.by] = kept.get(one.by, 0) + 1
-    acted = len(done.made)
+    acted = done.count(CONTEXT, PREFERENCE)
     detail: dict[str, Any] = {
         "ok": done.error is None,
         "job": JOB,
@@ -221,7 +223,7 @@ def _why(eligible: int, kept: Mapping[str, int]) -> str:
     if not eligible:
         return "the scratchpad is empty"
     told = ", ".join(f"{count} by {gate}" for gate, count in sorted(kept.items()))
-    return f"nothing passes; kept: {told}" if told else "it was a dry run, or it failed"
+    return f"nothing passes; kept: {told}" if told else "it failed"
 
 
 # -- weighing ---------------------------------------------------------------------------------

@@ -35,6 +35,10 @@ WORDS = {
     "note write": ["soul", "Think first", "--user", "ann"],
     "note merge": ["{note}", "{other}"],
     "note prune-expired": [],
+    "scratchpad write": ["x"],
+    "scratchpad promote": [],
+    "scratchpad report-saved": [],
+    "scratchpad end": [],
 }
 LINES = b"".join(
     b'{"ts": %d, "content": "thing %d", "importance": 0.%d, "kind": "fact"}\n' % (10**9 + n, n, n)
@@ -65,6 +69,7 @@ def _listing(home: Path) -> dict[str, tuple[int, ...]]:
 @pytest.fixture
 def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
     """A home that has lived, with something new in it; what its parts are called."""
+    shell("scratchpad", "write", "Remember that this is to stay.")
     made = [shell("note", "write", "log", f"note {n}").out.strip() for n in range(2)]
     shell("note", "write", "soul", "Act first", "--user", "ann")
     gone = shell("remember", "to be forgotten", "--importance", "0.9").out.strip()
