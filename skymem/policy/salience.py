@@ -2,7 +2,8 @@
 
 Four things are weighed, each a number against a threshold: whether somebody asked for it, how much
 of a general principle it is, how new it is, and in how many conversations it was found. What was
-asked for is promoted; else what is a principle, and is new or found again and again.
+asked for is promoted; else what is a principle, and is new or found again and again. What is not
+believed, is sensitive, or stands there already is not, whoever asks.
 """
 
 import re
@@ -16,9 +17,6 @@ from skymem.policy import cues
 
 Destination = Literal["context", "preference"]
 """Business context, or a user's preferences."""
-
-OUR_OWN: Final = ("user", "agent")
-"""Origins whose words are promoted for what they say; those of others only where asked for."""
 
 FOUND_AGAIN: Final = 0.6
 """Share of telling words, from which two snippets say the same."""
@@ -136,7 +134,12 @@ class Facts(NamedTuple):
     remember: bool
     """Whether its writer says that somebody asked for it."""
 
-    origin: str | None
+    trust: float
+    """How far it is believed, 0 to 1."""
+
+    needed: float
+    """How far it must be."""
+
     sensitive: bool
     known: str
     """What says the same already: `context`, `preference`, or "" for neither."""
@@ -153,8 +156,7 @@ class Facts(NamedTuple):
 
 def weigh(name: str, text: str, facts: Facts, rules: ScratchpadRules) -> Weighed:
     """Decide one snippet."""
-    ours = facts.origin is None or facts.origin in OUR_OWN
-    asked = facts.remember or (ours and asks(text))
+    asked = facts.remember or asks(text)
     salience = salience_of(text)
     surprisal = round(1 - facts.likeness, 3)
     how = "said so by its writer" if facts.remember else "by its words" if asked else ""
@@ -164,12 +166,11 @@ def weigh(name: str, text: str, facts: Facts, rules: ScratchpadRules) -> Weighed
         Reason("surprisal", surprisal, rules.surprisal, f"told by {facts.told_by}"),
         Reason("frequency", float(facts.sessions), float(rules.sessions), "conversations"),
     )
-    kept = _kept_by(facts, ours=ours)
-    if not kept:
-        to, by = _passed(gates, text)
-        return Weighed(name, to, by, gates)
-    note = facts.known if kept == "known" else facts.origin or ""
-    return Weighed(name, None, kept, (Reason(kept, note=note), *gates))
+    held = _held_by(facts)
+    if held is not None:
+        return Weighed(name, None, held.gate, (held, *gates))
+    to, by = _passed(gates, text)
+    return Weighed(name, to, by, gates)
 
 
 def shared(one: frozenset[str], other: frozenset[str]) -> float:
@@ -199,12 +200,15 @@ def salience_of(text: str) -> Salience:
     return Salience(value, f"{told}; against: {', '.join(against)}" if against else told)
 
 
-def _kept_by(facts: Facts, *, ours: bool) -> str:
+def _held_by(facts: Facts) -> Reason | None:
+    """What keeps it where it is whatever it says, and whoever asks."""
     if facts.known:
-        return "known"
+        return Reason("known", note=facts.known)
     if facts.sensitive:
-        return "sensitive"
-    return "" if ours or facts.remember else "origin"
+        return Reason("sensitive")
+    if facts.trust < facts.needed:
+        return Reason("trust", facts.trust, facts.needed)
+    return None
 
 
 def _passed(gates: tuple[Reason, ...], text: str) -> tuple[Destination | None, str]:

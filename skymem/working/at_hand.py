@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from skymem import app
 from skymem.model.identity import derived_id
 from skymem.model.plan import Entry
+from skymem.policy.secrets import guard_of
 from skymem.policy.standing import Chains, Link, expires_us, passed_on
 from skymem.stores.catalog import SUPERSEDES
 from skymem.stores.files import disk_errors
@@ -262,12 +263,13 @@ class Hand:
     def _read(self, short: "_Short", fd: int, start: int) -> int:
         """Keep the records and links of a file from an offset on; returns how far it was read."""
         limit, name = self.home.rules.line_bytes_max, self._paths.short_term.name
+        clean = guard_of(self.home.rules.secrets).clean
         size = os.fstat(fd).st_size
         while block := _whole_lines(fd, start, size):
             if any(sign in block for sign in _SIGNS):  # nearly no other line is looked at
                 for offset, raw in _lines(start, block):
                     if len(raw) <= limit:
-                        for entry in entries_of(offset, raw, offset + len(raw) + 1):
+                        for entry in entries_of(offset, raw, offset + len(raw) + 1, clean):
                             if isinstance(entry, Entry):
                                 short.take(entry, self._types, name)
             start += len(block)

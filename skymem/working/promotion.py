@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from skymem import app
 from skymem.errors import SkymemError
-from skymem.model.marks import SENSITIVE, inherited
+from skymem.model.caution import TrustRules
+from skymem.model.marks import SENSITIVE, UNMARKED, inherited
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
 from skymem.model.snippet import SNIPPET
@@ -244,7 +245,8 @@ def _weigh_all(
         again = {session for other, session in elsewhere if shared(words, other) >= FOUND_AGAIN}
         facts = Facts(
             remember=kept.memory.payload.get("remember") is True,
-            origin=kept.memory.origin,
+            trust=_trust_of(kept.memory, home.rules.trust),
+            needed=home.rules.trust.needed,
             sensitive=kept.memory.sensitivity == SENSITIVE,
             known=_said_already(kept, words, known),
             likeness=max([likeness, *(shared(words, one.words) for one in known)]),
@@ -265,6 +267,14 @@ def _promoted_already(home: "Home", agent: str, *, dry_run: bool) -> Iterator[Kn
             memory = kept.memory
             user_id = memory.scope.get("user_id") if what == PREFERENCE else None
             yield Known(what, terms(memory.searchable), user_id, memory.evidence_ids)
+
+
+def _trust_of(memory: Memory, rules: TrustRules) -> float:
+    """How far a snippet is believed: as far as it says, and as its origin allows."""
+    each = {"user": rules.user, "agent": rules.agent, "tool": rules.tool}
+    each |= {"document": rules.document, "import": rules.imported}
+    allowed = each.get(memory.origin or UNMARKED, min(each.values()))
+    return allowed if memory.trust is None else min(memory.trust, allowed)
 
 
 def _said_already(kept: "Kept", words: frozenset[str], known: Sequence[Known]) -> str:

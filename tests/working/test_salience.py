@@ -13,7 +13,7 @@ PREFERENCE = "The user prefers short answers."
 
 def facts(**more: object) -> Facts:
     plain = Facts(
-        remember=False, origin="agent", sensitive=False, known="", likeness=0.2,
+        remember=False, trust=0.8, needed=0.6, sensitive=False, known="", likeness=0.2,
         told_by="words", sessions=1,
     )  # fmt: skip
     return plain._replace(**more)  # type: ignore[arg-type]
@@ -44,15 +44,10 @@ def facts(**more: object) -> Facts:
             id="a like asked for, and not new",
         ),
         pytest.param(
-            f"Remember that {PRINCIPLE}", {"origin": "tool"}, None, "origin",
+            f"Remember that {PRINCIPLE}", {"trust": 0.5, "remember": True}, None, "trust",
             id="what a tool asks for",
         ),
-        pytest.param(PRINCIPLE, {"origin": "document"}, None, "origin", id="a document's"),
-        pytest.param(PRINCIPLE, {"origin": None}, "context", "surprisal", id="of no origin"),
-        pytest.param(
-            PRINCIPLE, {"origin": "tool", "remember": True}, "context", "explicit",
-            id="a tool's that its writer vouches for",
-        ),
+        pytest.param(PRINCIPLE, {"trust": 0.6}, "context", "surprisal", id="believed just enough"),
         pytest.param(
             PRINCIPLE, {"sensitive": True, "remember": True}, None, "sensitive", id="sensitive"
         ),

@@ -125,14 +125,36 @@ def test_the_thresholds_are_the_rules(home: Home) -> None:
     assert shown == {"explicit": 1, "salience": 0, "surprisal": 0.9, "frequency": 5}
 
 
-def test_a_tools_words_stay_and_lose_no_mark_where_somebody_asked_for_them(home: Home) -> None:
+@pytest.mark.parametrize(
+    ("marks", "value"),
+    [
+        ({"origin": "tool"}, 0.5),
+        ({"origin": "import", "trust": 1.0}, 0.5),
+        ({"origin": "user", "trust": 0.3}, 0.3),
+    ],
+)
+def test_what_is_not_believed_stays_whoever_asks(
+    home: Home, marks: dict[str, Any], value: float
+) -> None:
     memory = memory_of(home)
-    memory.scratchpad.write(ASKED, origin="tool", trust=0.2)
-    assert went(memory.scratchpad.promote()) == [(None, "origin")]
-    memory.scratchpad.write(ASKED, origin="user", trust=1.0, remember=True)
+    memory.scratchpad.write(ASKED, remember=True, **marks)
+    memory.scratchpad.write(ASKED, origin="user", trust=1.0)  # written again, it gains no trust
+    detail = memory.scratchpad.promote()
+    assert went(detail) == [(None, "trust")]
+    first = detail["decisions"][0]["gates"][0]
+    assert (first["gate"], first["value"], first["threshold"]) == ("trust", value, 0.6)
+    assert lines(home, "docs-sky") == []
+
+
+def test_no_secret_is_promoted(home: Home) -> None:
+    memory = memory_of(home)
+    key = "AKIA" + "IOSFODNN7QWERTYA"
+    line = {"ts": app.now(), "content": f"Remember that the key is {key}.", "session": "default"}
+    home.remember("sky", [json.dumps({**line, "record_type": "snippet"}).encode() + b"\n"])
     assert went(memory.scratchpad.promote()) == [("context", "explicit")]
-    (kept,) = lines(home, "docs-sky")
-    assert (kept["origin"], kept["trust"]) == ("tool", 0.2)
+    assert key not in agent_md(home)
+    assert "[redacted:" in agent_md(home)
+    assert key not in json.dumps(lines(home, "docs-sky"))
 
 
 def test_what_is_sensitive_stays(home: Home) -> None:
