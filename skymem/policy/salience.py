@@ -142,7 +142,7 @@ class Facts(NamedTuple):
 
     sensitive: bool
     known: str
-    """What says the same already: `context`, `preference`, or "" for neither."""
+    """What says the same already: `context`, `preference`, or that it was promoted before."""
 
     likeness: float
     """The best among long-term memories, 0 to 1."""

@@ -234,6 +234,7 @@ def _weigh_all(
     home: "Home", agent: str, snippets: "Sequence[Kept]", done: Promoted, *, dry_run: bool
 ) -> None:
     known = [*_promoted_already(home, agent, dry_run=dry_run)]
+    before = _promoted_before(home, agent)
     elsewhere = [
         (terms(one.memory.searchable), one.memory.scope.get("session", ""))
         for one in at_hand(home, agent, dry_run=dry_run).of(SNIPPET)
@@ -248,7 +249,7 @@ def _weigh_all(
             trust=_trust_of(kept.memory, home.rules.trust),
             needed=home.rules.trust.needed,
             sensitive=kept.memory.sensitivity == SENSITIVE,
-            known=_said_already(kept, words, known),
+            known=_said_already(kept, words, known) or before.get(kept.id, ""),
             likeness=max([likeness, *(shared(words, one.words) for one in known)]),
             told_by=told_by,
             sessions=len(again),
@@ -267,6 +268,16 @@ def _promoted_already(home: "Home", agent: str, *, dry_run: bool) -> Iterator[Kn
             memory = kept.memory
             user_id = memory.scope.get("user_id") if what == PREFERENCE else None
             yield Known(what, terms(memory.searchable), user_id, memory.evidence_ids)
+
+
+def _promoted_before(home: "Home", agent: str) -> dict[str, str]:
+    """What something was made of that may be there no more: whoever took it away meant it."""
+    found: dict[str, str] = {}
+    for entry in home.workplace().ledger().mentioning(b'"scratchpad"'):
+        if entry.get("op") == "scratchpad" and entry.get("agent") == agent:
+            for _, _, evidence, _ in entry["added"]:
+                found |= dict.fromkeys(evidence, "promoted before")
+    return found
 
 
 def _trust_of(memory: Memory, rules: TrustRules) -> float:

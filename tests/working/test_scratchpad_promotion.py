@@ -12,6 +12,7 @@ from skymem.agent import AgentMemory
 from skymem.app import Home, init_home, open_home
 from skymem.errors import DiskError, NotAllowedError
 from skymem.stores.files import Files
+from skymem.upkeep import forget_memories
 from skymem.working import at_hand as module
 from skymem.working.scratchpad import Scratchpad
 
@@ -192,6 +193,18 @@ def test_leaving_the_scratchpad_takes_nothing_of_it_along(home: Home) -> None:
     assert [one.text for one in memory.preferences.all()] == [LIKE]
     assert PRINCIPLE in agent_md(home)
     assert [one["content"] for one in lines(home, "docs-sky")] == [PRINCIPLE]
+
+
+def test_what_a_person_took_away_is_not_promoted_again(home: Home) -> None:
+    memory = memory_of(home)
+    memory.scratchpad.write(PRINCIPLE, LIKE)
+    done = memory.scratchpad.promote()
+    forget_memories(home, "docs-sky", [done["decisions"][0]["made"]])
+    forget_memories(home, "sky", [done["decisions"][1]["made"]])
+    again = memory.scratchpad.promote()
+    assert went(again) == [(None, "known"), (None, "known")]
+    assert again["decisions"][0]["gates"][0]["note"] == "promoted before"
+    assert memory.preferences.all() == []
 
 
 class Failing(Files):
