@@ -18,6 +18,7 @@ from skymem.cli import (
     listing_verbs,
     memory_verbs,
     note_verbs,
+    playbook_verbs,
     pref_verbs,
     recall_verbs,
     schedule_verbs,
@@ -116,6 +117,7 @@ app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(note_verbs.project_app, name="project")
+app.add_typer(playbook_verbs.playbook_app, name="playbook")
 app.add_typer(pref_verbs.pref_app, name="pref")
 app.add_typer(scratchpad_verbs.scratchpad_app, name="scratchpad")
 app.add_typer(trash_verbs.trash_app, name="trash")

@@ -60,8 +60,8 @@ def pref_set(
     preferences = _opened(globals_of(context), appending=True)[1]
     declared = preferences.declared.get(key)
     wanted = Wanted(
-        key=_utf8(key),
-        value=_utf8(value) if declared is None else declared.read(_utf8(value)),
+        key=utf8(key),
+        value=utf8(value) if declared is None else declared.read(utf8(value)),
         user_id=user,
         condition=read_object(when, "--when"),
         effect=read_object(effect, "--effect"),
@@ -92,7 +92,7 @@ def pref_rule(
 
     preferences = _opened(globals_of(context), appending=True)[1]
     wanted = Wanted(
-        rule=_utf8(name),
+        rule=utf8(name),
         condition=read_object(when, "--when"),
         effect=read_object(effect, "--effect"),
         user_id=user,
@@ -118,7 +118,7 @@ def pref_get(
     from skymem.model.preference import spoken
 
     _, preferences = _opened(globals_of(context))
-    found = preferences.lookup(_utf8(key), user_id=user)
+    found = preferences.lookup(utf8(key), user_id=user)
     if found is None or found.value is None:
         raise UnknownMemoryError(f"preference {key}: nobody said; see: skymem pref list")
     if as_json:
@@ -160,7 +160,7 @@ def pref_history(
     from skymem.errors import UnknownMemoryError
 
     _, preferences = _opened(globals_of(context))
-    found = preferences.history(_utf8(key), user_id=user)
+    found = preferences.history(utf8(key), user_id=user)
     if not found:
         raise UnknownMemoryError(f"preference {key}: nobody ever said; see: skymem pref list")
     if as_json:
@@ -215,7 +215,7 @@ def pref_find(
     Example: skymem pref find "a short summary for the board"
     """
     home, preferences = _opened(globals_of(context))
-    found = preferences.find(_utf8(situation), limit, user_id=user)
+    found = preferences.find(utf8(situation), limit, user_id=user)
     for reason in found.degraded:
         render.complain(reason)
     if as_json:
@@ -260,7 +260,7 @@ def read_object(text: str | None, what: str) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        return parse_object(_utf8(text).encode())
+        return parse_object(utf8(text).encode())
     except LineDamage as damage:
         example = json.dumps({"persona": "analyst"})
         raise UsageError(f"{what}: {damage}; give a JSON object such as {example}") from None
@@ -306,7 +306,7 @@ def _row(one: "Preference") -> list[str]:
     ]
 
 
-def _utf8(text: str) -> str:
+def utf8(text: str) -> str:
     """Refuse bytes of the command line that are no text: kept as they are they can't be told."""
     from skymem.errors import InvalidMemoryError
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # importing skymem costs little: each part is loaded when it is first used
     from skymem.app import Home
+    from skymem.working.playbooks import Playbooks
     from skymem.working.preferences import Preferences
     from skymem.working.scratchpad import Scratchpad
 
@@ -28,3 +29,10 @@ class WorkingMemory:
         from skymem.working.preferences import Preferences
 
         return Preferences(self._home, self.agent)
+
+    @cached_property
+    def playbooks(self) -> "Playbooks":
+        """Flows that went well, to be found again (rows W6, W7)."""
+        from skymem.working.playbooks import Playbooks
+
+        return Playbooks(self._home, self.agent)
