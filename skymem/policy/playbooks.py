@@ -66,7 +66,8 @@ def snippet(flow: Flow, characters_max: int) -> str:
     outcome = _cut(" ".join(flow.outcome.split()), OUTCOME_CHARACTERS_MAX)
     end = f"Outcome: {outcome}"
     left = characters_max - len("\n".join(parts)) - len(end) - len("\n") * 2
-    return "\n".join([*parts, *_steps(flow, left), end])
+    text = "\n".join([*parts, *_steps(flow, left), end])
+    return text.encode("utf-8", "replace").decode()  # half a pair of letters no reader would get
 
 
 def _steps(flow: Flow, characters: int) -> list[str]:
