@@ -163,7 +163,7 @@ def playbook_find(
         limit=limit,
         session=session,
         user_id=user,
-        to_scratchpad=not dry_run,
+        dry_run=dry_run,
     )
     for reason in hits.degraded:
         render.complain(reason)

@@ -205,6 +205,7 @@ class Playbooks:
         session: str | None = None,
         user_id: str | None = None,
         to_scratchpad: bool = True,
+        dry_run: bool = False,
     ) -> Hits:
         """Find what fits: by the flow's id, else by likeness of what is asked (row W7).
 
@@ -218,6 +219,7 @@ class Playbooks:
             session: the conversation; `$SKYMEM_SESSION`, else "default".
             user_id: whose, beside everybody's.
             to_scratchpad: whether to write the best one there.
+            dry_run: write nothing, not even what is derived.
 
         Raises:
             InvalidMemoryError: neither a query nor a flow.
@@ -226,10 +228,11 @@ class Playbooks:
         check_limit(limit)
         if not query.strip() and not flow.strip():
             raise InvalidMemoryError('field "query": say what is asked, or which flow it is')
-        mine = [one for one in self._current() if one.user_id in (None, user_id)]
+        found = choosing.current(self._there(dry_run=True)) if dry_run else self._current()
+        mine = [one for one in found if one.user_id in (None, user_id)]
         hits, mode, degraded = self._fitting(query, flow, mine)
         written = ""
-        if hits and to_scratchpad:
+        if hits and to_scratchpad and not dry_run:
             written = self._write_down(hits[0].playbook, session, user_id)
         return Hits(hits[:limit], mode, degraded, written)
 

@@ -11,6 +11,7 @@ import typer
 from skymem.cli.main import app
 from tests.cli.conftest import Shell
 
+FLOW = ["--flow", "lived", "--query", "q", "--outcome", "o", "--call", '{{"tool_id": "t"}}']
 WORDS = {
     "init": ["{home}"],
     "run": ["--once"],
@@ -39,6 +40,14 @@ WORDS = {
     "scratchpad promote": [],
     "scratchpad report-saved": [],
     "scratchpad end": [],
+    "pref set": ["verbosity", "terse"],
+    "pref rule": ["r", "--when", '{{"a": 1}}', "--effect", '{{"b": 2}}'],
+    "pref onboard": ["{sheet}"],
+    "playbook add": FLOW,
+    "playbook complete": FLOW,
+    "playbook continued": ["--session", "lived"],
+    "playbook corrected": ["--session", "lived"],
+    "playbook find": ["anything", "--flow", "lived"],
 }
 LINES = b"".join(
     b'{"ts": %d, "content": "thing %d", "importance": 0.%d, "kind": "fact"}\n' % (10**9 + n, n, n)
@@ -72,6 +81,10 @@ def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
     shell("scratchpad", "write", "Remember that this is to stay.")
     made = [shell("note", "write", "log", f"note {n}").out.strip() for n in range(2)]
     shell("note", "write", "soul", "Act first", "--user", "ann")
+    flow = [word.format() for word in FLOW]
+    shell("playbook", "add", *flow)
+    shell("playbook", "complete", *flow, "--session", "lived")
+    shell("pref", "set", "verbosity", "full")
     gone = shell("remember", "to be forgotten", "--importance", "0.9").out.strip()
     kept = shell("remember", "to be kept", "--importance", "0.9").out.strip()
     with shell.short_term.open("ab") as stream:
@@ -82,7 +95,16 @@ def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
         stream.write(b'{"content": "new thing", "importance": 0.95}\nno json either\n')
     plan = str(tmp_path / "plan.json")
     assert shell("promote", "--plan", plan).code == 0
-    there = {"note": made[0], "other": made[1], "trashed": gone, "id": kept, "plan": plan}
+    sheet = tmp_path / "answers.yaml"
+    sheet.write_text("preferences: {verbosity: terse}\n")
+    there = {
+        "sheet": str(sheet),
+        "note": made[0],
+        "other": made[1],
+        "trashed": gone,
+        "id": kept,
+        "plan": plan,
+    }
     return {**there, "home": str(shell.home)}
 
 
@@ -99,7 +121,7 @@ def test_in_a_home_that_has_lived(shell: Shell, names: dict[str, str], verb: str
 @pytest.mark.parametrize("verb", WORDS)
 def test_in_a_home_where_nothing_has_run(shell: Shell, verb: str) -> None:
     shell.short_term.write_bytes(LINES)
-    names = dict.fromkeys(("id", "note", "other", "trashed", "plan"), "nothing")
+    names = dict.fromkeys(("id", "note", "other", "trashed", "plan", "sheet"), "nothing")
     words = [word.format(home=shell.home, **names) for word in WORDS[verb]]
     before = _listing(shell.home)
     told = shell(*verb.split(), *words, "--dry-run")
