@@ -89,7 +89,8 @@ def test_what_waits_too_long_is_given_up(memory: AgentMemory, home: Path, clock:
     assert memory.playbooks.waiting() == [flow()]
     clock.now += 10
 
-    assert memory.playbooks.waiting() == memory.playbooks.continued() == []
+    assert memory.playbooks.waiting() == []
+    assert memory.playbooks.continued() == []
     run(home, "prune")
     assert lines(home) == []
 
