@@ -19,6 +19,7 @@ from skymem.model.plan import Addition, Damage, Decision, Plan, Reason
 from skymem.model.rules import ShareRule
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
+from skymem.policy.bound import EVERYONE
 from skymem.policy.promote import quarantine
 from skymem.policy.share import (
     SHARED_FROM,
@@ -55,7 +56,13 @@ class _Shared:
 
 
 def plan(sight: Sight) -> Plan:
-    """Decide what the agent gets, and what it has that is withdrawn; changes nothing."""
+    """Decide what the agent gets, and what it has that is withdrawn; changes nothing.
+
+    Raises:
+        NotAllowedError: who works here is bound to an agent: it is not to read the others.
+    """
+    if sight.work.bound is not None:
+        raise sight.work.crossing(EVERYONE)
     found = Plan("share", sight.agent)
     for entry in sight.reading.entries():
         if isinstance(entry, Damage):

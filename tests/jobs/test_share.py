@@ -1,84 +1,24 @@
 """Sharing by rule: copies with their origin, made once, withdrawn with their source (row P17)."""
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skymem.jobs import runner
-from skymem.jobs.forget import Wanted, forget
-from skymem.jobs.fsck import fsck
 from skymem.jobs.restore import restore
 from skymem.jobs.share import copies_in, copies_of
 from skymem.jobs.undo import undo
-from skymem.jobs.workplace import Workplace
-from skymem.model.memory import Memory
 from skymem.model.rules import RetentionRules, ShareRule
 from skymem.policy.share import Source, shared_from
-from skymem.stores.files import Files
-from skymem.stores.home import HomePaths
-from skymem.stores.shelf import tier_entries
 from tests.conftest import START, line
 from tests.faults.faulty import FAULTS, PowerCut
+from tests.jobs.team import Team
 
 DECISIONS = ShareRule("sky", ("hobbs",), kinds=("decision",))
 STEPS_MAX = 300
-
-
-@dataclass
-class Team:
-    """A home of several agents under a clock of its own."""
-
-    root: Path
-    rules: RetentionRules
-    clock: float = START + 100
-
-    def work(self, files: Files | None = None) -> Workplace:
-        paths = HomePaths(self.root)
-        return Workplace(paths, files or Files(), self.rules, lambda: self.clock, lambda: None)
-
-    def share_by(self, *rules: ShareRule) -> None:
-        self.rules = replace(self.rules, share=rules)
-
-    def add(self, agent: str, *lines: bytes) -> None:
-        """Remember, and promote."""
-        shelf = self.work().shelf(agent)
-        shelf.ensure()
-        shelf.append(lines)
-        self.run("promote", agent)
-
-    def run(
-        self, job: str, *agents: str, files: Files | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
-        self.clock += 1
-        work = self.work(files)
-        return runner.run(work, job, agents or work.agents(), dry_run=dry_run)[0]
-
-    def long(self, agent: str) -> list[Memory]:
-        path = HomePaths(self.root).agent(agent).long_term
-        return [entry.memory for entry in tier_entries(path)]
-
-    def texts(self, agent: str) -> list[str]:
-        return [memory.content for memory in self.long(agent)]
-
-    def copies(self, agent: str) -> list[Memory]:
-        return [memory for memory in self.long(agent) if shared_from(memory) is not None]
-
-    def id_of(self, agent: str, text: str) -> str:
-        return next(str(one.source_id) for one in self.long(agent) if one.content == text)
-
-    def forget(self, agent: str, name: str) -> None:
-        self.clock += 1
-        table = {"forget": forget(Wanted(frozenset({name}), None))}
-        runner.run(self.work(), "forget", [agent], table=table)
-
-    def check(self) -> None:
-        """What fsck and the ledger's chain say."""
-        findings = fsck(self.work(), self.work().agents(), all_agents=True)
-        assert findings.problems == []
-        assert self.work().ledger().verify()[1] == []
 
 
 @pytest.fixture
@@ -111,12 +51,12 @@ def test_what_a_rule_shares_is_copied_with_its_origin(team: Team) -> None:
 
 def test_a_copy_is_made_once_however_often_it_is_shared(team: Team) -> None:
     team.run("share")
-    before = HomePaths(team.root).agent("hobbs").long_term.read_bytes()
+    before = team.paths.agent("hobbs").long_term.read_bytes()
     detail = team.run("share")
 
     assert detail["acted"] == 0
     assert "every copy" in detail["why"]
-    assert HomePaths(team.root).agent("hobbs").long_term.read_bytes() == before
+    assert team.paths.agent("hobbs").long_term.read_bytes() == before
 
 
 def test_a_dry_run_says_what_would_be_shared_and_writes_nothing(team: Team) -> None:
@@ -238,7 +178,7 @@ def test_without_its_rule_a_copy_is_withdrawn(team: Team) -> None:
 
     assert team.run("share")["withdrawn"] == 2
     assert team.copies("hobbs") == []
-    reasons = {entry["decided"][0][5] for entry in ledger(team, "decide", "hobbs")[-1:]}
+    reasons = {entry["decided"][0][5] for entry in team.ledger("decide", "hobbs")[-1:]}
     assert reasons == {"rule"}
     team.share_by(DECISIONS)
     assert team.run("share")["shared"] == 2
@@ -269,7 +209,7 @@ def test_a_withdrawn_copy_that_a_person_brings_back_is_left_alone_for_its_grace(
 
 def test_a_run_of_it_can_be_undone(team: Team) -> None:
     team.run("share", "hobbs")
-    run = next(one["run"] for one in ledger(team, "begin", "hobbs") if one["job"] == "share")
+    run = next(one["run"] for one in team.ledger("begin", "hobbs") if one["job"] == "share")
     undo(team.work(), run, ["hobbs"])
 
     assert team.copies("hobbs") == []
@@ -289,8 +229,8 @@ def test_a_merge_makes_nothing_of_a_copy(team: Team) -> None:
 def test_it_is_in_the_ledger_of_both(team: Team) -> None:
     team.run("share", "hobbs")
     own = team.id_of("sky", "deploy on tuesdays")
-    (shared,) = ledger(team, "share", "sky")
-    (added,) = ledger(team, "add", "hobbs")
+    (shared,) = team.ledger("share", "sky")
+    (added,) = team.ledger("add", "hobbs")
 
     assert shared["with"] == "hobbs"
     assert own in shared["ids"]
@@ -298,7 +238,7 @@ def test_it_is_in_the_ledger_of_both(team: Team) -> None:
     assert own in [one[2][0] for one in added["added"]]
     team.forget("sky", own)
     team.run("share", "hobbs")
-    (withdrawn,) = ledger(team, "withdraw", "sky")
+    (withdrawn,) = team.ledger("withdraw", "sky")
     assert withdrawn["ids"] == [own]
     assert "deploy" not in (team.root / "audit/ledger.jsonl").read_text()
 
@@ -324,7 +264,7 @@ def test_a_line_that_only_speaks_of_it_is_no_copy(team: Team) -> None:
     assert len(list(copies_in(team.work().shelf("hobbs")))) == 2
 
 
-@pytest.mark.parametrize("fault", ["killed", "killed in the middle of a write", "ENOSPC once"])
+@pytest.mark.parametrize("fault", ["killed", "ENOSPC once"])
 def test_cut_short_at_any_step_each_copy_is_there_once(
     team: Team, tmp_path: Path, fault: str
 ) -> None:
@@ -349,8 +289,3 @@ def test_cut_short_at_any_step_each_copy_is_there_once(
             assert step > 10
             return
     raise RuntimeError("it never ends")
-
-
-def ledger(team: Team, op: str, agent: str) -> list[dict[str, Any]]:
-    entries = [entry for _, entry in team.work().ledger().read_from(0)]
-    return [one for one in entries if one["op"] == op and one.get("agent") == agent]
