@@ -133,6 +133,7 @@ class AgentMemory(WorkingMemory):
         hours: float | None = None,
         tags: str | Sequence[str] = (),
         kind: str | None = None,
+        meta: Mapping[str, Any] | None = None,
         limit: int = 20,
         at: float | datetime | None = None,
     ) -> "list[Listed]":
@@ -142,6 +143,7 @@ class AgentMemory(WorkingMemory):
             hours: not older than so many; all when left out.
             tags: only with any of these labels.
             kind: only this sort of thing.
+            meta: only with all of this metadata, compared as text.
             limit: how many, at most.
             at: as it was at that moment; what was forgotten since is not back.
 
@@ -149,6 +151,7 @@ class AgentMemory(WorkingMemory):
             UsageError, NotAllowedError, DiskError.
         """
         from skymem.app import now
+        from skymem.model.spelling import spelled
         from skymem.recall import listing, request
         from skymem.recall.result import Listed
 
@@ -159,7 +162,11 @@ class AgentMemory(WorkingMemory):
         found = listing.recent(
             self._home.workplace(),
             self.agent,
-            request.filters_of(kind=kind, tags=texts(tags)),
+            request.filters_of(
+                kind=kind,
+                tags=texts(tags),
+                meta=[(key, spelled(value)) for key, value in (meta or {}).items()],
+            ),
             limit,
             since_us=request.hours_before(moment_us, hours),
             at_us=at_us,

@@ -60,6 +60,10 @@ def audit_log(
     name: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Only what concerns one memory.")
     ] = None,
+    op: Annotated[
+        str | None,
+        typer.Option(metavar="OP", help="Only this: begin, end, remember, violation, share …"),
+    ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Not older: a time, or an age: 7d, 12h.")
     ] = None,
@@ -81,6 +85,7 @@ def audit_log(
         agent=None if spoken.agent is None else check_agent_name(spoken.agent),
         run=run,
         id=None if name is None else check_beginning(name),
+        op=op,
         since=0.0 if since is None else read_since(since, now()) / 1_000_000,
     )
     found = log(home.workplace().ledger(), wanted, limit)
@@ -91,7 +96,10 @@ def audit_log(
         for text in render.wrapped(render.harmless(entry_line(entry)), 4):
             render.line(text)
     if not found:
-        asked = (("run", run), ("memory", name), ("agent", spoken.agent), ("time since", since))
+        asked = (
+            *(("run", run), ("memory", name), ("agent", spoken.agent)),
+            *(("operation", op), ("time since", since)),
+        )
         about = ", ".join(f"{what} {value}" for what, value in asked if value is not None)
         render.complain(f"nothing in the ledger{about and ' about '}{about}")
 
@@ -167,7 +175,7 @@ def _details(entry: Mapping[str, Any]) -> Iterator[str]:
         yield from _decided(entry["decided"])
     for what, name, *_ in entry.get("added", ()):
         yield f"{what} {name}"
-    for key in ("decisions", "additions", "of", "lost"):
+    for key in ("decisions", "additions", "of", "lost", "whose", "door", "with"):
         if entry.get(key):
             yield f"{key} {entry[key]}"
     yield from _places(entry.get("places", {}))

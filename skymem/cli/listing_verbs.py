@@ -6,7 +6,7 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import Json, globals_of
-from skymem.cli.recall_verbs import At, moment_of
+from skymem.cli.recall_verbs import At, moment_of, pair_of
 
 archive_app = typer.Typer(no_args_is_help=True, help="What left short-term for an archive.")
 
@@ -24,6 +24,10 @@ def recent(
     ] = None,
     tag: Tags = None,
     kind: Annotated[str | None, typer.Option(help="Only this sort of thing.")] = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option("--meta", metavar="KEY=VALUE", help="Only with this metadata; repeat it."),
+    ] = None,
     limit: Limit = 20,
     at: At = None,
     as_json: Json = False,
@@ -39,7 +43,8 @@ def recent(
     spoken = globals_of(context)
     home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
-    filters = filters_of(kind=kind, tags=tag or ())
+    wanted = [pair_of(one) for one in meta or ()]
+    filters = filters_of(kind=kind, tags=tag or (), meta=wanted)
     since_us = hours_before(round(moment * 1_000_000), hours)
     found = newest(home.workplace(), agent, filters, limit, since_us=since_us, at_us=at_us)
     _tell(found, as_json=as_json)

@@ -76,7 +76,7 @@ def recall(
         tiers=tier or (),
         kind=kind,
         tags=tag or (),
-        meta=[_pair(one) for one in meta or ()],
+        meta=[pair_of(one) for one in meta or ()],
         since_us=None if since is None else request.since(since, moment),
     )
     asked = request.ask(
@@ -108,7 +108,12 @@ def moment_of(at: str | None) -> tuple[float, int | None]:
     return at_us / 1_000_000, at_us
 
 
-def _pair(given: str) -> tuple[str, str]:
+def pair_of(given: str) -> tuple[str, str]:
+    """Read KEY=VALUE.
+
+    Raises:
+        UsageError: it is none.
+    """
     from skymem.errors import UsageError
 
     key, equals, value = given.partition("=")

@@ -19,23 +19,24 @@ class Bound:
     """A binding."""
 
     agent: str
+    own: frozenset[str] = frozenset()
+    """What else is this agent's alone: its documents, where it is in no tenant."""
+
     lent: frozenset[str] = frozenset()
     """Owners of memories that this agent may read and never write, as its tenant."""
 
     def admits(self, agent: str) -> bool:
         """Whether the handle may write there."""
-        return agent == self.agent
+        return agent == self.agent or agent in self.own
 
     def reads(self, agent: str) -> bool:
         """Whether the handle may read there."""
-        return agent == self.agent or agent in self.lent
+        return self.admits(agent) or agent in self.lent
 
 
 def bound_to(agent: str, rules: "RetentionRules") -> Bound:
-    """Bind to an agent, with what the rules lend it."""
-    return Bound(agent, lent_to(agent, rules))
-
-
-def lent_to(_agent: str, _rules: "RetentionRules") -> frozenset[str]:
-    """Whose memories an agent may read beside its own: nobody's, but by a rule that says so."""
-    return frozenset()
+    """Bind to an agent, with what the rules lend it: the business context it works with (W8)."""
+    owner = frozenset({rules.tenants.owner(agent)})
+    if rules.tenants.of(agent) is None:
+        return Bound(agent, own=owner)
+    return Bound(agent, lent=owner)

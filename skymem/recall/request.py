@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from skymem.config.units import parse_duration
 from skymem.errors import UsageError
@@ -214,4 +214,10 @@ def _check_text(what: str, text: str) -> None:
 
 def _has(memory: Memory, key: str, wanted: str) -> bool:
     places = (memory.metadata, memory.fields)
-    return any(key in place and spelled(place[key]) == wanted for place in places)
+    return any(key in place and _says(place[key], wanted) for place in places)
+
+
+def _says(value: Any, wanted: str) -> bool:
+    """Whether a value is what is wanted, as text; of a list, whether it holds that (row M6)."""
+    listed = isinstance(value, list) and any(spelled(one) == wanted for one in value)
+    return listed or spelled(value) == wanted

@@ -19,6 +19,7 @@ class Wanted:
     agent: str | None = None
     run: str | None = None
     id: str | None = None
+    op: str | None = None
     since: float = 0.0
     """Epoch seconds."""
 
@@ -27,6 +28,8 @@ class Wanted:
         if self.agent is not None and entry.get("agent") != self.agent:
             return False
         if self.run is not None and entry.get("run") != self.run:
+            return False
+        if self.op is not None and entry["op"] != self.op:
             return False
         return self.since <= 0 or float(entry.get("ts", 0)) >= self.since
 
@@ -48,7 +51,8 @@ def log(ledger: Ledger, wanted: Wanted, limit: int) -> list[dict[str, Any]]:
 
 
 def _candidates(ledger: Ledger, wanted: Wanted) -> Iterable[dict[str, Any]]:
-    word = next((one for one in (wanted.id, wanted.run, wanted.agent) if one is not None), None)
+    words = (wanted.id, wanted.run, wanted.agent, wanted.op)
+    word = next((one for one in words if one is not None), None)
     # As the ledger spells it; of an id the first letters are enough.
     quoted = b"" if word is None else json.dumps(word).encode()
     return ledger.mentioning(quoted[:-1] if word == wanted.id else quoted)

@@ -183,7 +183,7 @@ def test_it_is_refused_where_it_can_not_be_recorded(home: Path, sky: Home) -> No
 
 def test_what_the_rules_lend_may_be_read_and_not_written(home: Path, hobbs: str) -> None:
     handle = open_home()
-    handle.bound = Bound("sky", frozenset({"hobbs"}))
+    handle.bound = Bound("sky", lent=frozenset({"hobbs"}))
 
     assert handle.find("hobbs", hobbs).memory.content == SECRET
     with pytest.raises(NotAllowedError):

@@ -11,6 +11,7 @@ from tests.cli.conftest import Shell
         (["--run", "zz"], " about run zz"),
         (["--id", "zz"], " about memory zz"),
         (["--id", "zz", "--since", "1d"], " about memory zz, time since 1d"),
+        (["--op", "zz"], " about operation zz"),
         (["--run", "\x1b[2J"], r" about run \u001b[2J"),
     ],
 )
@@ -30,3 +31,13 @@ def test_another_agent_is_named(shell: Shell) -> None:
     told = shell("--agent", "hobbs", "audit", "log")
 
     assert told.err == "skymem: nothing in the ledger about agent hobbs\n"
+
+
+def test_one_operation_is_told_alone(shell: Shell) -> None:
+    shell("pin", shell("remember", "there").out.strip())
+    shell("promote")
+    told = shell("audit", "log", "--op", "pin", "--json").json["entries"]
+
+    assert [one["op"] for one in told] == ["pin"]
+    assert len(shell("audit", "log", "--json").json["entries"]) > 1
+    assert shell("--agent", "sky", "audit", "log", "--op", "pin", "--since", "1d").code == 0
