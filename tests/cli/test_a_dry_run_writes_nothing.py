@@ -20,6 +20,8 @@ WORDS = {
     "compress": [],
     "merge": [],
     "prune": [],
+    "share": [],
+    "agents violations": ["--acknowledge"],
     "compact": [],
     "index": ["--force"],
     "trigger": ["memory_rotate_check"],
