@@ -298,6 +298,8 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
             whole[key] = promote[key]
     if taken := sum((Counter(step.get("redacted", {})) for step in (promote, rotate)), Counter()):
         whole["redacted"] = dict(taken)
+    if erased := promote.get("erased", 0) + rotate.get("erased", 0):
+        whole["erased"] = erased
     for key in ("decisions", "additions"):
         if key in promote:
             whole[key] = [*promote[key], *rotate[key]]

@@ -21,7 +21,7 @@ from skymem.model.plan import Damage, Entry
 from skymem.model.strict_json import LineDamage
 from skymem.policy.alike import copy_key
 from skymem.policy.erasing import Erased, WithdrawnError, revised
-from skymem.policy.loose import loosened
+from skymem.policy.loose import WORDS_MIN, holds, loosened
 from skymem.stores.catalog import Catalog
 from skymem.stores.erasures import Target
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, entries_of, last_newline_end, read_entries
@@ -37,12 +37,6 @@ TRASH: Final = "trash"
 QUARANTINE: Final = "quarantine"
 
 _PLACES: Final = {"long": LONG, "archive": ARCHIVES}
-
-WORDS_MIN: Final = 12
-"""A text of fewer characters stands in too much that has nothing to do with it."""
-
-WINDOW: Final = 64
-"""So much of a text's beginning, or of its end, tells bytes that can't be read to be of it."""
 
 QUOTED_MAX: Final = 200
 """Of more texts it is not looked who quotes them."""
@@ -240,6 +234,8 @@ class _Finder:
             if self._sought.copies:
                 self._take(piece, "copy")
                 self.found.places[piece.place] += 1
+                if text not in self.found.texts:
+                    self.found.texts.append(text)
             else:
                 self.found.same.append(piece.id)
 
@@ -252,7 +248,7 @@ class _Finder:
         said = loosened(raw)
         if self._sought.pattern is not None and self._sought.pattern.search(said):
             return True
-        return any(window in said for text in self._keys.values() for window in windows(text))
+        return any(holds(said, text) for text in self._keys.values())
 
     def last(self) -> None:
         """Decide about what is made of what goes, until nothing more goes for it."""
@@ -319,14 +315,6 @@ class _Finder:
         self._met.setdefault((piece.id, piece.digest), target)
 
 
-def windows(text: str) -> list[str]:
-    """What of a text tells it: its beginning and its end; nothing of a short one."""
-    said = " ".join(text.split())
-    if len(said) < WORDS_MIN:
-        return []
-    return [said] if len(said) <= WINDOW else [said[:WINDOW], said[-WINDOW:]]
-
-
 def find(work: Workplace, shelf: Shelf, catalog: Catalog, sought: Sought, marker: Marker) -> Found:
     """Find what an erasure is about; changes nothing. `catalog` is caught up.
 
@@ -353,7 +341,7 @@ def find(work: Workplace, shelf: Shelf, catalog: Catalog, sought: Sought, marker
 
 def _quoting(all_there: Iterator[Piece], found: Found) -> list[str]:
     texts = [text for text in found.texts if len(text) >= WORDS_MIN]
-    ours = {one.name for one in found.targets}
+    ours = {*found.same, *(one.name for one in found.targets)}
     return sorted(
         {
             piece.id

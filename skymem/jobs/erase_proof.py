@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from skymem.jobs.erase_find import QUOTED_MAX, windows
+from skymem.jobs.erase_find import QUOTED_MAX
 from skymem.jobs.workplace import Workplace
+from skymem.policy.loose import WORDS_MIN, windows
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 OVERLAP_BYTES: Final = 1024
@@ -21,7 +22,7 @@ OVERLAP_BYTES: Final = 1024
 
 def prove(work: Workplace, texts: Sequence[str]) -> dict[str, Any]:
     """Search the home; says how many texts were looked for in what, and which files have one."""
-    wanted = [text for text in texts if windows(text)][:QUOTED_MAX]
+    wanted = [text for text in texts if len(text) >= WORDS_MIN][:QUOTED_MAX]
     needles = sorted({needle for text in wanted for needle in spellings(text)})
     told: dict[str, Any] = {"texts": len(wanted), "of": len(texts), "files": 0, "bytes": 0}
     found: list[str] = []
@@ -40,7 +41,7 @@ def prove(work: Workplace, texts: Sequence[str]) -> dict[str, Any]:
 
 def spellings(text: str) -> Iterator[bytes]:
     """How the beginning and the end of a text may stand in a file."""
-    for window in ends(text):
+    for window in windows(text):
         plain = json.dumps(window, ensure_ascii=False)[1:-1]
         escaped = json.dumps(window)[1:-1]
         for said in (
@@ -54,11 +55,6 @@ def spellings(text: str) -> Iterator[bytes]:
             yield _upper_hex(said).encode("utf-8", "surrogatepass")
         for coding in ("utf-16-le", "utf-16-be"):
             yield window.encode(coding, "surrogatepass")
-
-
-def ends(text: str) -> list[str]:
-    """The first and the last of a text that is looked for, as it is spelled."""
-    return [text] if len(text) <= 64 else [text[:64], text[-64:]]
 
 
 def _upper_hex(said: str) -> str:

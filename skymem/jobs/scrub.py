@@ -54,7 +54,6 @@ def scrub(work: Workplace, erasure: Erasure) -> None:
     if not directories:
         place.done, place.action = True, "there were none"
         return
-    place.before = place.before or len(directories)
     _note_servers(work.paths, erasure)
     try:
         if work.engine is None:
@@ -92,7 +91,8 @@ def _by_engine(work: Workplace, engine: "Engine", erasure: Erasure) -> None:
     ids = [*_all_ids(engine, agent)] if erasure.everything else [one.name for one in targets]
     for first in range(0, len(ids), IDS_AT_ONCE):
         work.check_stop()
-        engine.drop(agent, ids[first : first + IDS_AT_ONCE])
+        dropped = engine.drop(agent, ids[first : first + IDS_AT_ONCE])
+        erasure.count(VECTORS).before += int(dropped["dropped"])
     engine.purge(agent)
     degraded = [*work.degraded]
     wait_until_whole(work, engine, [Indexed(agent)])

@@ -57,8 +57,7 @@ class Naming:
 
     def _settle(self, entry: Entry, found: dict[str, Found]) -> None:
         if self._erased.has_line(entry.digest):
-            entry.id = next(_names(entry))
-            entry.elsewhere = ERASED
+            self._give(entry, next(_names(entry)), ERASED)
             return
         for name in _names(entry):
             if self._erased.has_id(name):
@@ -72,10 +71,14 @@ class Naming:
             if self._is_claimed(name, entry):
                 continue
             # What lies in trash has come again: whoever writes it means it.
-            entry.elsewhere = "" if there is None or there.tier == "trash" else there.tier
-            if name != entry.digest.hex():
-                self.named[entry.digest.hex()] = name
+            tier = "" if there is None or there.tier == "trash" else there.tier
+            self._give(entry, name, tier)
             return
+
+    def _give(self, entry: Entry, name: str, elsewhere: str) -> None:
+        entry.id, entry.elsewhere = name, elsewhere
+        if name != entry.digest.hex():
+            self.named[entry.digest.hex()] = name
 
     def _is_claimed(self, name: str, entry: Entry) -> bool:
         """Whether a line before this one has the name for other content; else claim it."""
