@@ -20,7 +20,7 @@ from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
 from skymem.model.strict_json import LineDamage
 from skymem.policy.alike import copy_key
-from skymem.policy.erasing import Erased, WithdrawnError, revised
+from skymem.policy.erasing import Erased, WithdrawnError, revised, sources_of
 from skymem.policy.loose import WORDS_MIN, holds, loosened
 from skymem.stores.catalog import Catalog
 from skymem.stores.erasures import Target
@@ -197,6 +197,9 @@ class _Finder:
         self._linking: list[Piece] = []
         """What refers to others: few lines do."""
 
+        self._quotes: list[Piece] = []
+        """Records that match as they are."""
+
         self.found = Found()
 
     def first(self, piece: Piece) -> None:
@@ -204,9 +207,13 @@ class _Finder:
         memory = piece.memory
         if memory is None:
             return
-        if memory.evidence_ids or memory.supersedes or "source" in str(memory.payload):
+        said = any(sources_of(memory.payload))
+        if memory.evidence_ids or memory.supersedes or said:
             self._linking.append(piece)
-        if why := self._sought.why(piece.id, memory):
+        why = self._sought.why(piece.id, memory)
+        if why == "matched" and said:  # it may be what it quotes that matches: that goes
+            self._quotes.append(piece)
+        elif why:
             self._take(piece, why)
             if memory.searchable.strip() and not self._sought.everything:
                 self._keys.setdefault(copy_key(memory.searchable), memory.searchable)
@@ -252,7 +259,7 @@ class _Finder:
 
     def last(self) -> None:
         """Decide about what is made of what goes, until nothing more goes for it."""
-        while sum(self._decide(piece) for piece in self._waiting()):
+        while sum(self._decide(piece) for piece in self._waiting()) or self._match_again():
             continue
         gone = self._gone()
         self._bridge(gone)
@@ -282,6 +289,21 @@ class _Finder:
             self.found.places[piece.place] += 1
             return True
         return False
+
+    def _match_again(self) -> bool:
+        """Take the records that match still, without what goes; whether there was one."""
+        pattern, erased = self._sought.pattern, Erased(self._gone().__contains__)
+        taken = False
+        for piece in self._quotes:
+            if (piece.id, piece.digest) in self._met or piece.memory is None or pattern is None:
+                continue
+            fields = revised(piece.memory, piece.id, erased)
+            left = piece.memory if fields is None else Memory(fields)
+            if pattern.search(left.searchable):
+                self._take(piece, "matched")
+                self.found.places[piece.place] += 1
+                taken = True
+        return taken
 
     def _bridge(self, gone: set[str]) -> None:
         """Note what the erased had superseded and stays: what superseded them has it from now."""

@@ -26,7 +26,8 @@ def seen(agent: str, catalog: Catalog, reading: Reading) -> Iterator[dict[str, A
         before, after = set(digests_of(known[0])), set(digests_of(there))
         gone = [known[1].get(one.hex(), one.hex()) for one in before - after]
         moved = catalog.find(agent, gone)
-        edited = sorted(name for name in gone if name not in moved)
+        erased = catalog.erased(agent)  # an erasure that was killed had not come to note it
+        edited = sorted(one for one in gone if one not in moved and not erased.has_id(one))
         yield from in_batches("ids", edited, op="edited outside", agent=agent)
         new = (one for one in digests_of(there) if one not in before)
         yield from _ids("remember", agent, new, reading.named)

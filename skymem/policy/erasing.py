@@ -34,7 +34,7 @@ class WithdrawnError(Exception):
 
 def is_made_of(memory: Memory, is_gone: IsGone) -> bool:
     """Whether a memory has to do with what is erased."""
-    cited = (*memory.evidence_ids, *memory.supersedes, *_sources(memory.payload))
+    cited = (*memory.evidence_ids, *memory.supersedes, *sources_of(memory.payload))
     return any(is_gone(name) for name in cited)
 
 
@@ -57,7 +57,7 @@ def revised(memory: Memory, own: str, erased: Erased) -> dict[str, Any] | None:
 
 def _restated(memory: Memory, fields: dict[str, Any], is_gone: IsGone) -> bool:
     """Take out of the fields what erased memories said; whether there was anything."""
-    sources = [*_sources(memory.payload)]
+    sources = [*sources_of(memory.payload)]
     if not any(map(is_gone, sources)):
         if any(map(is_gone, memory.evidence_ids)) and _is_made(memory) and not sources:
             raise WithdrawnError
@@ -118,7 +118,7 @@ def _set_ids(fields: dict[str, Any], name: str, ids: Any) -> None:
         fields["metadata"] = {**fields["metadata"], name: list(ids)}
 
 
-def _sources(payload: Mapping[str, Any]) -> Iterator[str]:
+def sources_of(payload: Mapping[str, Any]) -> Iterator[str]:
     """The sources of all statements in a record, whatever its lists are called."""
     for value in payload.values():
         for one in value if isinstance(value, list) else ():

@@ -11,6 +11,9 @@ from skymem.jobs.profile import Update, upsert
 from skymem.jobs.table import Job
 from skymem.model.memory import Memory
 from skymem.policy.erasing import Erased, WithdrawnError, revised
+from skymem.recall import listing
+from skymem.recall.listing import pattern_of
+from skymem.recall.request import filters_of
 from tests.conftest import Desk, line
 from tests.jobs.erased import SECRET, balanced, erased, id_of, places, traces
 
@@ -51,6 +54,19 @@ def test_a_profile_says_again_what_others_said(desk: Desk) -> None:
         key: after[key] for key in ("ts", "importance")
     }
     assert balanced(desk) == {"came_in": 4, "long": 1, "archive": 2, "erased": 1}
+
+
+def test_a_pattern_that_a_profile_quotes_takes_the_quotation_and_not_the_profile(
+    desk: Desk,
+) -> None:
+    _compressed(desk, "Ann likes tea.", SECRET + ".")
+    receipt = erased(desk, pattern=pattern_of("Müllerin"))
+    assert (len(receipt.ids), receipt.rewritten) == (1, [_record(desk)["id"]])
+    assert traces(desk.paths.root, SECRET) == []
+
+    receipt = erased(desk, pattern=pattern_of("^Preferences"))
+    assert receipt.erased == {"matched": [receipt.ids[0]]}
+    assert (desk.raw("long"), desk.contents("archive")) == ([], ["Ann likes tea."])
 
 
 def test_a_profile_that_rests_on_it_alone_goes_and_its_line_does_not_come_back(
@@ -117,9 +133,6 @@ def test_what_a_correction_had_corrected_stays_corrected_by_the_next(
     assert traces(desk.paths.root, SECRET) == []
     found = home.find("sky", id_of(desk, "Reports at 9am")).memory
     assert id_of(desk, "Reports at 7am") in found.supersedes
-    from skymem.recall import listing
-    from skymem.recall.request import filters_of
-
     active = listing.recent(desk.work(), "sky", filters_of(), 10, since_us=None)
     assert [one["content"] for one in active] == ["Reports at 9am"]
     assert balanced(desk) == {"came_in": 3, "long": 2, "erased": 1}
