@@ -35,7 +35,7 @@ class AgentMemory(WorkingMemory):
     def agent(self, name: str) -> None:
         self._home.admit(name)
 
-    def remember(
+    def remember(  # noqa: PLR0913  (all but the first are fields by name)
         self,
         content: str,
         *,
@@ -45,6 +45,8 @@ class AgentMemory(WorkingMemory):
         kind: str | None = None,
         ttl_days: float | None = None,
         metadata: dict[str, Any] | None = None,
+        origin: str | None = None,
+        trust: float | None = None,
     ) -> str:
         """Write one memory to short-term; returns its id once it is on disk.
 
@@ -56,24 +58,28 @@ class AgentMemory(WorkingMemory):
             kind: what sort of thing it is.
             ttl_days: days it is good for.
             metadata: anything else; filterable.
+            origin: where it comes from: user, agent, tool, document or import.
+            trust: how far it is believed, 0 to 1; as its origin is when left out.
 
         Raises:
             InvalidMemoryError: a field is outside its range.
             DiskError: it could not be written; nothing of it stays.
         """
+        from skymem import doors
         from skymem.app import now
-        from skymem.policy.form import admit_fields
 
         extra = {"kind": kind, "ttl_days": ttl_days, "metadata": metadata}
-        line = admit_fields(
+        line = doors.new_memory(
+            self._home,
             content,
-            limit=self._home.rules.line_bytes_max,
             now=now() if ts is None else _seconds(ts),
             tags=tags,
             importance=importance,
+            origin=origin,
+            trust=trust,
             extra={key: value for key, value in extra.items() if value is not None},
         )
-        self._home.remember(self.agent, [line.raw])
+        doors.take_in(self._home, self.agent, [line])
         return line.id
 
     def recall(  # noqa: PLR0913  (all but the first are filters by name)

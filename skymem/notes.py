@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from skymem import doors
 from skymem.errors import InvalidMemoryError
 from skymem.jobs import runner
 from skymem.jobs.detail import raise_failure, raise_refusal
@@ -19,7 +20,7 @@ from skymem.model.memory import Memory
 from skymem.model.rules import PruneRules
 from skymem.model.spelling import read_line
 from skymem.policy.context import RULE, RULE_CONFIDENCE_MIN
-from skymem.policy.form import Admitted, admit_fields
+from skymem.policy.form import Admitted
 from skymem.policy.standing import expires_us, single_of
 from skymem.recall.listing import newest_of_kind
 from skymem.recall.place import READER_BUSY_MS
@@ -183,9 +184,9 @@ def write_note(home: "Home", agent: str, new: NewNote, *, dry_run: bool = False)
 
     def admitted(supersedes: Sequence[str] = ()) -> tuple[Admitted, Memory]:
         links = {"supersedes": [*supersedes]} if supersedes else {}
-        line = admit_fields(
+        line = doors.new_memory(
+            home,
             new.content,
-            limit=home.rules.line_bytes_max,
             now=moment,
             tags=new.tags,
             extra={**extra, **links},
@@ -200,7 +201,7 @@ def write_note(home: "Home", agent: str, new: NewNote, *, dry_run: bool = False)
             return Written(there, new=False, warning="")
         line, memory = admitted([present.id])
     if not dry_run:
-        home.remember(agent, [line.raw])
+        doors.take_in(home, agent, [line])
     return Written(Note.of(line.id, "short", memory), new=True, warning=_warning(new))
 
 

@@ -19,6 +19,7 @@ from skymem.jobs.detail import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog, TierCount
+from skymem.stores.counts import redacted_of
 from skymem.stores.cursors import rag_pending
 from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors
@@ -255,6 +256,7 @@ def _agent(work: Workplace, catalog: Catalog, name: str) -> dict[str, Any]:
         "damaged_lines": {},
         "drains": 0,
         "rag_pending": 0,
+        "redacted": redacted_of(work.paths, name),
         "problems": [],
     }
     for look in (_look_at_short, partial(_look_at_catalog, work, catalog), _look_aside):

@@ -9,12 +9,13 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Final
 
+from skymem import doors
 from skymem.config.hook_variables import HookSettings, hook_settings
 from skymem.errors import SkymemError
-from skymem.policy.form import admit_fields
 from skymem.policy.quoting import without_fenced
 from skymem.recall.context import Context, want
 from skymem.recall.context import context as read_context
+from skymem.stores.recall_log import note_recalled
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -73,6 +74,9 @@ def context(
     )
     home.only_owner("recall")
     made = read_context(home.workplace(), agent, wanted, home.engine, machine())
+    told = [piece.id for layer in made.layers for piece in layer.pieces]
+    if told and home.rules.recall_log and at_us is None:
+        note_recalled(home.paths, home.files, agent, told, times=0)
     made.degraded.extend(home.faults)
     return made
 
@@ -133,8 +137,8 @@ class Hooks:
 
         extra = {"kind": CRUMB, "origin": AGENT} | ({"user_id": user_id} if user_id else {})
         try:
-            line = admit_fields(text, limit=self._home.rules.line_bytes_max, now=now(), extra=extra)
-            self._home.remember(self._agent, [line.raw])
+            line = doors.new_memory(self._home, text, now=now(), extra=extra)
+            doors.take_in(self._home, self._agent, [line])
         except SkymemError as error:
             _warn("the reply is not stored", error)
             return None

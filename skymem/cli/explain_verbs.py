@@ -48,6 +48,8 @@ _KEPT: Final = {
     "recalled": "it is among those that are recalled most",
     "supersedes": "what it supersedes goes first, or together with it",
     "loss_budget": "the run stops at its loss budget",
+    "instruction": "it tells its reader what to do, and where it came from is not trusted",
+    "echo": "it says again what was recalled",
     "alone": "there is no other to merge it with",
     "superseded": "it stands between what it replaced and what replaced it",
 }

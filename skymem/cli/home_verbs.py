@@ -72,11 +72,20 @@ def status(
         print_status(spoken.home, spoken.agent, as_json=as_json)
 
 
-def doctor(context: typer.Context, as_json: Json = False) -> None:
+def doctor(
+    context: typer.Context,
+    secrets: Annotated[
+        bool, typer.Option("--secrets", help="Look for secrets in every line there is, only.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Check everything that could be wrong here.
 
     Example: skymem doctor
     """
+    if secrets:
+        _look_for_secrets(context, as_json=as_json)
+        return
     from skymem.cli.progress import progress_of
     from skymem.doctor import examine
     from skymem.errors import DamageFoundError
@@ -93,3 +102,24 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
             render.line(f"{one['state']:8}{one['check']}: {render.harmless(one['message'])}")
     if problems:
         raise DamageFoundError(len(problems))
+
+
+def _look_for_secrets(context: typer.Context, *, as_json: bool) -> None:
+    from skymem.doctor_secrets import REMEDY, look_for_secrets
+    from skymem.errors import DamageFoundError
+
+    spoken = globals_of(context)
+    found = look_for_secrets(spoken.open(), spoken.agent)
+    if as_json:
+        render.document(found.as_json())
+    else:
+        for one in found.places or ():
+            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(one.kinds.items()))
+            where = f"line {one.line}" if one.line else f"byte {one.offset:,}"
+            whose = f"  {render.harmless(one.id)}" if one.id else ""
+            render.line(f"{render.harmless(one.file)}: {where}: {kinds}{whose}")
+        render.line(f"{found.files:,} file(s) looked at, {found.count:,} secret(s) found")
+        if found.count:
+            render.paragraph(REMEDY)
+    if found.count:
+        raise DamageFoundError(found.count)

@@ -1,7 +1,7 @@
 """Verbs about memories: remember, show."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,11 @@ def remember(
     meta: Annotated[
         list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata; repeat it.")
     ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option(help="Where it comes from: user, agent, tool, document or import."),
+    ] = None,
+    trust: Annotated[float | None, typer.Option(help="How far it is believed, 0 to 1.")] = None,
     from_stdin: Annotated[
         bool, typer.Option("--stdin", help="Read JSON lines from stdin, all or none.")
     ] = False,
@@ -29,38 +34,42 @@ def remember(
 
     Example: skymem remember "User wants reports at 7am" --importance 0.9
     """
+    from skymem import doors
     from skymem.app import now
     from skymem.errors import UsageError
-    from skymem.policy.form import admit_fields, admit_lines
 
     spoken = globals_of(context)
     agent = spoken.bound_agent()
     home = spoken.open_to_use(appending=True)
     if from_stdin == (text is not None):
         raise UsageError("give either TEXT or --stdin")
-    if from_stdin and any(option is not None for option in (importance, tag, kind, ttl_days, meta)):
+    given_options = (importance, tag, kind, ttl_days, meta, origin, trust)
+    if from_stdin and any(option is not None for option in given_options):
         raise UsageError("the lines of --stdin carry their own fields: leave the other options out")
-    limit = home.rules.line_bytes_max
     if text is None:
-        admitted = admit_lines(sys.stdin.buffer.read(), limit=limit, now=now())
+        admitted = doors.new_lines(home, sys.stdin.buffer.read(), now=now())
     else:
         _utf8([text, kind or "", *(tag or []), *(meta or [])])
         extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or []) or None}
         given = {key: value for key, value in extra.items() if value is not None}
-        one = admit_fields(
-            text, limit=limit, now=now(), tags=tag or [], importance=importance, extra=given
-        )
-        admitted = [one]
+        believed = {"origin": origin, "trust": trust}
+        worth = {"tags": tag or [], "importance": importance}
+        admitted = [doors.new_memory(home, text, now=now(), extra=given, **worth, **believed)]
     if not dry_run and admitted:
-        home.remember(agent, [line.raw for line in admitted])
-    _tell([line.id for line in admitted], dry_run=dry_run, as_json=as_json)
+        doors.take_in(home, agent, admitted)
+    secrets = doors.redacted(admitted)
+    _tell([line.id for line in admitted], secrets, dry_run=dry_run, as_json=as_json)
 
 
-def _tell(ids: list[str], *, dry_run: bool, as_json: bool) -> None:
+def _tell(ids: list[str], secrets: dict[str, int], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        told = {"id": ids[0] if len(ids) == 1 else None, "ids": ids}
+        told: dict[str, Any] = {"id": ids[0] if len(ids) == 1 else None, "ids": ids}
+        told |= {"redacted": secrets} if secrets else {}
         render.document({**told, **({"dry_run": True} if dry_run else {})})
         return
+    if secrets:
+        each = ", ".join(f"{count} {kind}" for kind, count in sorted(secrets.items()))
+        render.complain(f"taken out before it was written: {each}")
     for name in ids:
         render.line(f"would remember {name}" if dry_run else name)
     if not ids:

@@ -1,5 +1,6 @@
 """What `skymem status` prints. Imports no Typer: it must answer at once."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from skymem.alarms import detail_of
@@ -33,6 +34,7 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         *_tiers(found["agents"]),
         "",
         _last_action(found["last_action"]),
+        *_told("secrets", [*_redacted(found["agents"])]),
         *_told("alarm", found["alarms"]),
         *_refused(found["violations"]),
         *_told("note", found["notes"]),
@@ -43,6 +45,13 @@ def _refused(found: dict[str, Any]) -> list[str]:
     if not found["count"] or found["open"]:  # what is open is an alarm, in more words
         return []
     return [f"note    {found['count']} violation(s), all seen (skymem agents violations)"]
+
+
+def _redacted(agents: list[dict[str, Any]]) -> Iterator[str]:
+    for one in agents:
+        if one["redacted"]:
+            each = ", ".join(f"{count} {kind}" for kind, count in one["redacted"].items())
+            yield f"{one['name']}: taken out: {each}"
 
 
 def _told(what: str, each: list[str]) -> list[str]:

@@ -1,13 +1,8 @@
-"""The configuration keys about secrets and trust, and how they are read (row X11)."""
+"""The configuration keys about secrets and trust (row X11)."""
 
-import re
-from types import MappingProxyType
 from typing import Final
 
-from skymem.config import fields
 from skymem.config.key import RULES_FILE, SECRETS, TOP, TRUST, Key
-from skymem.config.problems import Complaints, shown
-from skymem.config.yaml_nodes import Pair, Scalar
 from skymem.model.caution import TrustRules
 
 _TRUST: Final = TrustRules()
@@ -15,7 +10,7 @@ _TRUST: Final = TrustRules()
 
 def _believed(name: str, default: float, whom: str) -> Key:
     return Key(
-        RULES_FILE, TRUST, name, "number", f"{default:g}",
+        RULES_FILE, TRUST, name, "number", f"{default}",
         f"How far a memory {whom} is believed, at most.", f"{name}: {default:g}", "X11", 0, 1,
     )  # fmt: skip
 
@@ -58,33 +53,3 @@ CAUTION_KEYS: Final = (
     ),
 )  # fmt: skip
 """The table, in the order of the reference."""
-
-TRUST_FIELDS: Final = MappingProxyType(
-    {
-        "user": "user",
-        "agent": "agent",
-        "tool": "tool",
-        "document": "document",
-        "import": "imported",
-        "needed": "needed",
-    }
-)
-"""Each key, and the field it becomes."""
-
-
-def patterns(pair: Pair, key: Key, complaints: Complaints) -> tuple[str, ...] | None:
-    """A list of regular expressions; each that is none is complained about."""
-    found = fields.items(pair, key, complaints)
-    if found is None:
-        return None
-    texts: list[str] = []
-    for one in found.items:
-        if not isinstance(one, Scalar) or not one.text:
-            complaints.at(one, f"{key.name}: a pattern is expected here (such as {key.example})")
-            continue
-        try:
-            re.compile(one.text)
-        except re.error as error:
-            complaints.at(one, f"{key.name}: {shown(one.text)} is no regular expression: {error}")
-        texts.append(one.text)
-    return tuple(texts)

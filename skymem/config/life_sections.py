@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from skymem.config import fields
 from skymem.config.addresses import address, variable
-from skymem.config.caution_keys import TRUST_FIELDS, patterns
+from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
 from skymem.config.key import (
     BUDGET,
     COMPRESS,
@@ -170,12 +170,8 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
             "per_30_days": Setting("per_30_days", fields.percentage, format_percentage),
             "at_least": Setting("at_least", fields.whole),
         },
-        SECRETS: {
-            "on": Setting("on", fields.choice),
-            "personal": Setting("personal", fields.truth),
-            "allow": Setting("allow", patterns, lambda each: ", ".join(each) or NONE),
-        },
-        TRUST: {name: Setting(field, fields.number) for name, field in TRUST_FIELDS.items()},
+        SECRETS: SECRET_SETTINGS,
+        TRUST: TRUST_SETTINGS,
         DOCUMENTS: {
             "chunk_chars": Setting("chunk_chars", fields.whole),
             "overlap_chars": Setting("overlap_chars", fields.whole),

@@ -50,6 +50,7 @@ def plan(sight: Sight, name: str, wrong: Memory, text: str) -> Plan:
     copies = {name, *_copies(sight, found, wrong)}
     fields = _fields(sight, wrong, text)
     fields["supersedes"] = sorted(copies)
+    fields, found.redacted = sight.shelf.guard.fields(fields)
     own = derived_id(digest(Memory(fields)))
     line = compose({**fields, "id": own})
     found.additions.append(Addition("correction", own, line, supersedes=tuple(sorted(copies))))

@@ -20,11 +20,13 @@ EVERY_TIER: Final = ("merge", "prune")
 
 KEPT: Final = MappingProxyType(
     {
+        "echo": "that say again what was recalled",
         "evidence": "cited by a summary",
         "expires": "that expire",
         "future": "dated in the future",
         "history": "superseded, kept as history",
         "importance": "below the threshold",
+        "instruction": "that command, from where none is trusted",
         "kind": "of a kind it leaves alone",
         "no_time": "without a time",
         "no_ttl": "without a time to live",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from skymem.jobs import compact, compress, prune
+from skymem.jobs.echoing import Echoing
 from skymem.jobs.foretell_removal import Answer, Chain, Removal, below, decided
 from skymem.jobs.rehearse import sighted
 from skymem.jobs.sight import Sight
@@ -141,7 +142,11 @@ class Foretelling:
 
     def _promote(self, entry: Entry) -> Gate:
         own, kinds = self._rules.for_agent(self._agent), self._rules.kinds
-        answer, kept = self._asked("promote"), keeps(entry, decide(entry, own, kinds), kinds)
+        answer = self._asked("promote")
+        with sighted(self._work, self._shelf, self._catalog, "promote") as sight:
+            echo_of = Echoing(sight).of
+            reason = decide(entry, own, kinds)
+            kept = keeps(entry, reason, kinds, self._rules.trust, echo_of)
         is_open = answer.reason is not None or (answer.unfinished and not kept)
         opens = self._after_grace("promote") if kept == "restored" else None
         importance, source = worth(entry.memory, kinds)

@@ -22,6 +22,7 @@ from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import STAYING, Damage, Decision, Plan
 from skymem.stores.catalog import Catalog
+from skymem.stores.counts import note_redacted
 from skymem.stores.edits import Edit
 from skymem.stores.ledger import in_batches
 from skymem.stores.rewrite import rewrite
@@ -98,6 +99,7 @@ class Carrying:
             if self.redacted:
                 end["redacted"] = plan.redacted = dict(self.redacted)
             ledger.append(chain(moved, [end]), self.work.now())
+            note_redacted(self.work.paths, self.work.files, plan.agent, self.redacted)
         try:
             self.catalog.catch_up(self.shelf.paths)
             remember_known(self.catalog, self.reading, plan)

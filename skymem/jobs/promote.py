@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from skymem.jobs.echoing import Echoing
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.model.memory import Memory
@@ -17,8 +18,15 @@ BLOCK_BYTES: Final = 8 * 1024 * 1024
 def plan(sight: Sight) -> Plan:
     """Read short-term and decide; changes nothing."""
     rules = sight.work.rules
-    entries = sight.reading.entries()
-    return plan_promote(entries, sight.agent, rules.for_agent(sight.agent), rules.kinds)
+    echoing = Echoing(sight)
+    return plan_promote(
+        echoing.watched(sight.reading.entries()),
+        sight.agent,
+        rules.for_agent(sight.agent),
+        rules.kinds,
+        caution=rules.trust,
+        echo_of=echoing.of,
+    )
 
 
 def apply(carrying: Carrying) -> str:

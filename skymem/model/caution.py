@@ -1,7 +1,7 @@
 """How careful a home is: what becomes of secrets, and how far each origin is believed (row X11)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +32,8 @@ class TrustRules:
     imported: float = 0.5
     needed: float = 0.6
     """What is believed less gives no rule and no preference, and tells nobody what to do."""
+
+
+USUAL_SECRETS: Final = SecretRules()
+USUAL_TRUST: Final = TrustRules()
+"""Of a home that says nothing about it."""

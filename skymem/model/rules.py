@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from skymem.model.caution import SecretRules, TrustRules
+from skymem.model.caution import USUAL_SECRETS, USUAL_TRUST, SecretRules, TrustRules
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.preference import Declared
 from skymem.model.tenants import Tenants
@@ -265,8 +265,8 @@ class RetentionRules:
     """Those a user may have (row W3); with none declared any name is good."""
 
     playbooks: PlaybookRules = PlaybookRules()
-    secrets: SecretRules = field(default_factory=SecretRules)
-    trust: TrustRules = field(default_factory=TrustRules)
+    secrets: SecretRules = USUAL_SECRETS
+    trust: TrustRules = USUAL_TRUST
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""

@@ -19,6 +19,7 @@ from skymem.policy.promote import DECISIONS_MAX, leave, quarantine, repeat
 from skymem.policy.sentences import lead
 from skymem.policy.standing import expires_us
 from skymem.policy.summary import LEAD_CHARACTERS, Summarize, extractive
+from skymem.policy.trust import is_held_back
 
 MICROSECONDS_PER_DAY: Final = 86_400_000_000
 
@@ -59,7 +60,7 @@ def plan_compress(
     for entry in chosen:
         if entry.id not in decided:
             age = _days(now_us - (entry.memory.time_us or 0))
-            gate, note = _take(entry, drafts, lapsed)
+            gate, note = _take(entry, drafts, lapsed, rules)
             decided[entry.id] = Reason(gate, age, plan.threshold, note)
             plan.decisions.append(leave("archive", entry, decided[entry.id]))
         else:
@@ -156,7 +157,9 @@ def _kept_by(entry: Entry, rules: RetentionRules, now_us: int) -> str:
     return "too_young" if now_us - memory.time_us < _older_than_us(rules) else ""
 
 
-def _take(entry: Entry, drafts: _Drafts, lapsed: Collection[str]) -> tuple[str, str]:
+def _take(
+    entry: Entry, drafts: _Drafts, lapsed: Collection[str], rules: RetentionRules
+) -> tuple[str, str]:
     """Put a memory into the drafts it belongs to; gives the gate, and where, or why nowhere."""
     memory = entry.memory
     if entry.id in lapsed:
@@ -164,8 +167,8 @@ def _take(entry: Entry, drafts: _Drafts, lapsed: Collection[str]) -> tuple[str, 
     if expires_us(memory) is not None:
         return NO_SUMMARY, "it expires"
     found = places(memory)
-    if not found:
-        return NO_SUMMARY, "fits no record"
+    if not found or is_held_back(memory, rules.trust):
+        return NO_SUMMARY, "a command from where none is trusted" if found else "fits no record"
     if lead(memory.content, LEAD_CHARACTERS) is None:
         return NO_SUMMARY, "no text, or no sentence that is short enough"
     taken = [place for place in found if drafts.add(entry, place)]

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from skymem.model.caution import USUAL_TRUST, TrustRules
 from skymem.model.memory import Memory
 from skymem.policy.quoting import entry, entry_of, fenced
 from skymem.policy.rank import Parts, tokens_of
 from skymem.policy.terms import STOP_WORDS, stems, terms
+from skymem.policy.trust import is_trusted
 
 RULE: Final = "rule"
 SUMMARY: Final = "summary"
@@ -156,6 +158,8 @@ def layers(
     recalled: Sequence[Piece],
     machine: Sequence[str],
     audience: Audience,
+    *,
+    caution: TrustRules = USUAL_TRUST,
 ) -> list[Layer]:
     """Choose what may stand in each layer.
 
@@ -165,10 +169,11 @@ def layers(
         recalled: what else was recalled for the message, best first.
         machine: facts about the machine.
         audience: whose prompt it is for.
+        caution: how far whom is believed.
     """
     by_kind: dict[str, list[Piece]] = {kind: [] for kind in KINDS}
     for one in notes:
-        if audience.admits(one.memory) and _holds(one.memory):
+        if audience.admits(one.memory) and _holds(one.memory, caution):
             by_kind[one.memory.kind or ""].append(one)
     chosen: dict[str, Sequence[Piece]] = {
         kind: _single(by_kind[kind], audience.user_id) for kind in SINGLE
@@ -180,7 +185,10 @@ def layers(
     return [Layer(name, tuple(chosen.get(name, ())), facts.get(name, ())) for name in LAYERS]
 
 
-def _holds(memory: Memory) -> bool:
+def _holds(memory: Memory, caution: TrustRules) -> bool:
+    """Whether a note may stand where an agent looks for what to go by (rows N9, X11)."""
+    if memory.kind != SUMMARY and not is_trusted(memory, caution):
+        return False
     sure = 1.0 if memory.trust is None else memory.trust
     return memory.kind != RULE or sure >= RULE_CONFIDENCE_MIN
 

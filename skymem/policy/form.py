@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from skymem.errors import InvalidMemoryError
+from skymem.errors import InvalidMemoryError, SecretRefusedError
 from skymem.model.identity import digest
 from skymem.model.memory import TTL_DAYS_MAX, Memory, read_time
 from skymem.model.spelling import compose, new_fields
 from skymem.model.strict_json import BOM, LineDamage, parse_object
+from skymem.policy.secrets import USUAL, Guard
 
 
 class Admitted(NamedTuple):
@@ -20,6 +21,8 @@ class Admitted(NamedTuple):
 
     id: str
     raw: bytes
+    redacted: Mapping[str, int] = MappingProxyType({})
+    """Secrets that were taken out of it, by kind."""
 
 
 def admit_fields(
@@ -30,6 +33,7 @@ def admit_fields(
     tags: Sequence[str] = (),
     importance: float | None = None,
     extra: Mapping[str, Any] | None = None,
+    guard: Guard = USUAL,
 ) -> Admitted:
     """Make a new line, in the `ts` spelling.
 
@@ -40,9 +44,11 @@ def admit_fields(
         tags: labels.
         importance: 0 to 1, or None to leave it to the scoring guide.
         extra: further fields of the line, by name.
+        guard: takes secrets out of it, as the home wants.
 
     Raises:
-        InvalidMemoryError: a field is missing or outside its range.
+        InvalidMemoryError: a field is missing or outside its range, or holds a secret where the
+            home wants none to come.
     """
     if not content.strip():
         raise InvalidMemoryError('field "content": there is no text in it')
@@ -51,12 +57,12 @@ def admit_fields(
     fields = new_fields(content, ts=now, tags=tags, importance=importance, extra=extra)
     try:
         _check(Memory(fields))  # of what JSON can't spell, as no number, the field is named
-        return _admit(compose(fields), limit)
+        return _admit(compose(fields), limit, guard)
     except ValueError as damage:
         raise InvalidMemoryError(str(damage)) from None
 
 
-def admit_lines(data: bytes, *, limit: int, now: float) -> list[Admitted]:
+def admit_lines(data: bytes, *, limit: int, now: float, guard: Guard = USUAL) -> list[Admitted]:
     """Check many JSON lines, in either spelling; a line without a time gets `now`.
 
     Raises:
@@ -68,8 +74,8 @@ def admit_lines(data: bytes, *, limit: int, now: float) -> list[Admitted]:
         if not raw.strip():
             continue
         try:
-            admitted.append(_admit(_timed(raw.strip(), now), limit))
-        except LineDamage as damage:
+            admitted.append(_admit(_timed(raw.strip(), now), limit, guard))
+        except (LineDamage, SecretRefusedError) as damage:
             complaints.append(f"line {number}: {damage}")
     if complaints:
         raise InvalidMemoryError("\n".join(complaints))
@@ -83,12 +89,13 @@ def _timed(raw: bytes, now: float) -> bytes:
     return raw[:-1].rstrip() + f', "ts": {now!r}'.encode() + b"}\n"
 
 
-def _admit(line: bytes, limit: int) -> Admitted:
+def _admit(line: bytes, limit: int, guard: Guard) -> Admitted:
     if len(line) > limit:
         raise LineDamage(f"longer than {limit} bytes; set line_max higher, or split it")
     memory = Memory(parse_object(line))
     _check(memory)
-    return Admitted(memory.source_id or digest(memory).hex(), line)
+    line, memory, redacted = guard.admit(line, memory)
+    return Admitted(memory.source_id or digest(memory).hex(), line, redacted)
 
 
 def _check(memory: Memory) -> None:
@@ -97,6 +104,17 @@ def _check(memory: Memory) -> None:
         value = memory.field(name)
         if value is not None and not check(value):
             raise LineDamage(f'field "{name}": not {wanted}')
+
+
+def check_field(name: str, value: Any) -> None:
+    """Check a value for a field before anything is made of it; None is nothing said.
+
+    Raises:
+        InvalidMemoryError: it is outside its range.
+    """
+    check, wanted = _FORMS[name]
+    if value is not None and not check(value):
+        raise InvalidMemoryError(f'field "{name}": not {wanted}')
 
 
 def _is_texts(value: Any) -> bool:

@@ -26,6 +26,8 @@ from skymem.policy.faithful import signature
 from skymem.policy.importance import worth
 from skymem.policy.living import places
 from skymem.policy.standing import expires_us
+from skymem.policy.trust import GATE as HELD_BACK
+from skymem.policy.trust import is_held_back
 
 DAY_US: Final = 86_400_000_000
 SUMMARY: Final = "summary"
@@ -80,7 +82,7 @@ def plan_merge(
     notes: dict[_Whose, list[MergeItem]] = {}
     copies: dict[tuple[Any, ...], list[MergeItem]] = {}
     for item in sorted(items, key=_age):
-        gate = _kept_by(item, rules.kinds, now_us, before_us)
+        gate = _kept_by(item, rules.kinds, now_us, before_us) or _held_back(item, rules)
         if gate:
             plan.kept[gate] = plan.kept.get(gate, 0) + 1
         elif _is_unlimited(item.memory):
@@ -207,6 +209,10 @@ def _kept_by(item: MergeItem, kinds: Kinds, now_us: int, before_us: int) -> str:
         ("expires", expires_us(memory) is not None),
     )
     return next((gate for gate, holds in gates if holds), "")
+
+
+def _held_back(item: MergeItem, rules: RetentionRules) -> str:
+    return HELD_BACK if is_held_back(item.memory, rules.trust) else ""
 
 
 def _is_unlimited(memory: Memory) -> bool:

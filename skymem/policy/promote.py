@@ -1,25 +1,41 @@
 """When is a memory promoted? When it is worth at least the threshold (rows P6, M5).
 
 Change the rule in `decide`. Lines below the threshold stay untouched, and so do pinned ones, those
-of a kind that is not promoted, and those whose promotion was undone of late. A line whose memory
+of a kind that is not promoted, those whose promotion was undone of late, commands from where none
+is trusted, and what only says again what was recalled (row X11). A line whose memory
 another tier has already is a repeat: it leaves short-term and is never added again (design §4).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
+from skymem.model.caution import USUAL_TRUST, TrustRules
 from skymem.model.kinds import KINDS, Kinds
+from skymem.model.memory import Memory
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
+from skymem.policy.echo import GATE as ECHO
 from skymem.policy.importance import worth
+from skymem.policy.trust import GATE as HELD_BACK
+from skymem.policy.trust import is_held_back
 
 DECISIONS_MAX: Final = 100_000
 """Decisions in one round: bounds memory; a job goes round until nothing is left to decide."""
 
 
+Echo = Callable[[str, Memory], str]
+"""Gives the id of the recalled memory that one says again, else ""."""
+
+
 def plan_promote(
-    entries: Iterable[Entry | Damage], agent: str, rules: AgentRules, kinds: Kinds = KINDS
+    entries: Iterable[Entry | Damage],
+    agent: str,
+    rules: AgentRules,
+    kinds: Kinds = KINDS,
+    *,
+    caution: TrustRules = USUAL_TRUST,
+    echo_of: Echo = lambda _name, _memory: "",
 ) -> Plan:
     """Decide every line of an agent's short-term, each once."""
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
@@ -37,7 +53,7 @@ def plan_promote(
             plan.decisions.append(repeat(entry, entry.elsewhere))
             continue
         reason = decide(entry, rules, kinds)
-        gate = keeps(entry, reason, kinds)
+        gate = keeps(entry, reason, kinds, caution, echo_of)
         if gate or reason is None:
             kept[gate] += 1
         elif entry.id in chosen:
@@ -57,7 +73,13 @@ def decide(entry: Entry, rules: AgentRules, kinds: Kinds = KINDS) -> Reason | No
     return Reason("importance", importance, rules.promote_threshold, source)
 
 
-def keeps(entry: Entry, reason: Reason | None, kinds: Kinds) -> str:
+def keeps(
+    entry: Entry,
+    reason: Reason | None,
+    kinds: Kinds,
+    caution: TrustRules = USUAL_TRUST,
+    echo_of: Echo = lambda _name, _memory: "",
+) -> str:
     """Name the gate that keeps a memory in short-term; "" when none does."""
     if entry.pinned:
         return "pinned"
@@ -65,7 +87,11 @@ def keeps(entry: Entry, reason: Reason | None, kinds: Kinds) -> str:
         return "importance"
     if entry.restored == reason.gate:
         return "restored"
-    return "" if kinds.of(entry.memory.kind).promote else "kind"
+    if not kinds.of(entry.memory.kind).promote:
+        return "kind"
+    if is_held_back(entry.memory, caution):
+        return HELD_BACK
+    return ECHO if echo_of(entry.id, entry.memory) else ""
 
 
 def leave(action: Action, entry: Entry, reason: Reason) -> Decision:

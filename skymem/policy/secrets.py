@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from skymem.errors import SecretRefusedError
-from skymem.model.caution import SecretRules
+from skymem.model.caution import USUAL_SECRETS, SecretRules
 from skymem.model.identity import REDACTED_FROM, redaction_mark
 from skymem.model.memory import Memory
 from skymem.model.spelling import replaced
@@ -66,6 +66,10 @@ class Guard:
 
     # -- lines ----------------------------------------------------------------------------------
 
+    def suspects(self, raw: bytes) -> bool:
+        """Whether a line may hold a secret: one that has no sign of any need not be read."""
+        return self._sign.search(raw) is not None
+
     def clean(self, raw: bytes, memory: Memory) -> Memory:
         """A memory as a reader gets it, given with its line."""
         if not self._on or not self._sign.search(raw):
@@ -91,16 +95,20 @@ class Guard:
         fields[REDACTED_FROM] = redaction_mark(memory, Memory(fields))
         return Redacted(replaced(raw, memory.fields, fields), Memory(fields), kinds)
 
-    def admit(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Counter[str]]:
-        """The fields of a new line at a door.
+    def admit(self, raw: bytes, memory: Memory) -> Redacted:
+        """A new line as it may come in, given as its writer spelled it.
 
         Raises:
             SecretRefusedError: there is a secret in it, and the home wants none to come.
         """
-        cleaned, kinds = self.fields(fields)
+        if not self._on or not self._sign.search(raw):
+            return Redacted(raw, memory, {})
+        fields, kinds = self.fields(memory.fields)
         if kinds and self.rules.on == "refuse":
             raise SecretRefusedError(", ".join(sorted(kinds)))
-        return cleaned, kinds
+        if not kinds:
+            return Redacted(raw, memory, {})
+        return Redacted(replaced(raw, memory.fields, fields), Memory(fields), kinds)
 
     # -- within ---------------------------------------------------------------------------------
 
@@ -143,5 +151,5 @@ def guard_of(rules: SecretRules) -> Guard:
     return Guard(rules)
 
 
-USUAL: Final = guard_of(SecretRules())
+USUAL: Final = guard_of(USUAL_SECRETS)
 """As a home guards itself that says nothing about it."""

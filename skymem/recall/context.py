@@ -133,7 +133,7 @@ def context(
     asking = _Asking(work, agent, wanted, engine)
     similar = asking.similar({one.memory.kind for one in notes} & {RULE, SUMMARY}, audience)
     recalled = asking.recalled(audience)
-    found = layers(notes, similar, recalled, machine, audience)
+    found = layers(notes, similar, recalled, machine, audience, caution=work.rules.trust)
     made = compose(found, chars_max=wanted.chars_max, limit=wanted.limit)
     return Context(made.text, made.layers, wanted, asking.mode, asking.degraded)
 

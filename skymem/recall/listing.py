@@ -177,7 +177,7 @@ def search_archives(
         for name, path in tier_files(shelf.paths):
             if tier_of(name) != "archive":
                 continue
-            for entry in tier_entries(path):
+            for entry in tier_entries(path, shelf.guard.clean):
                 memory = entry.memory
                 if filters.let(memory) and pattern.search(memory.searchable):
                     own = memory.source_id or entry.digest.hex()

@@ -111,6 +111,10 @@ class HomePaths:
         """How often which of an agent's memories were recalled."""
         return self.state / "recalled" / f"{agent}.json"
 
+    def redacted(self, agent: str) -> Path:
+        """How many secrets of which kind were taken out of an agent's memories."""
+        return self.state / "redacted" / f"{agent}.json"
+
     @property
     def clock(self) -> Path:
         """When the clocks were last seen in order."""

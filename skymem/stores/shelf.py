@@ -330,14 +330,14 @@ class Reading:
         return [item for item in batch if item.start not in self.pass_over]
 
 
-def tier_entries(path: Path) -> Iterator[Entry]:
+def tier_entries(path: Path, clean: Clean | None = None) -> Iterator[Entry]:
     """Yield the memories of one file of long-term or the archives; damage is passed over."""
     fd = open_or_none(path)
     if fd is None:
         return
     try:
         stop = last_newline_end(fd, os.fstat(fd).st_size)
-        for entry in read_entries(fd, 0, stop, TIER_LINE_BYTES_MAX):
+        for entry in read_entries(fd, 0, stop, TIER_LINE_BYTES_MAX, clean=clean):
             if isinstance(entry, Entry):
                 yield entry
     finally:
