@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from skymem.moments import microseconds_of, seconds_of
 from skymem.working.handle import WorkingMemory
 
 if TYPE_CHECKING:  # importing skymem costs little: the parts are loaded when they are first used
@@ -72,7 +73,7 @@ class AgentMemory(WorkingMemory):
         line = doors.new_memory(
             self._home,
             content,
-            now=now() if ts is None else _seconds(ts),
+            now=now() if ts is None else seconds_of(ts),
             tags=tags,
             importance=importance,
             origin=origin,
@@ -128,9 +129,9 @@ class AgentMemory(WorkingMemory):
             kind=kind,
             tags=texts(tags),
             meta=[(key, spelled(value)) for key, value in (meta or {}).items()],
-            since_us=_microseconds(since, "since"),
+            since_us=microseconds_of(since, "since"),
         )
-        weights, at_us = (recency_bias, semantic_weight), _microseconds(at, "at")
+        weights, at_us = (recency_bias, semantic_weight), microseconds_of(at, "at")
         return self._recall(request.ask(query, limit, mode, *weights, filters=filters, at_us=at_us))
 
     def recent(
@@ -163,7 +164,7 @@ class AgentMemory(WorkingMemory):
 
         request.check_limit(limit)
         self._home.only_owner("recall")
-        at_us = _microseconds(at, "at")
+        at_us = microseconds_of(at, "at")
         moment_us = round(now() * 1_000_000) if at_us is None else at_us
         found = listing.recent(
             self._home.workplace(),
@@ -212,7 +213,7 @@ class AgentMemory(WorkingMemory):
             user_id=user_id,
             max_chars=max_chars,
             limit=limit,
-            at_us=_microseconds(at, "at"),
+            at_us=microseconds_of(at, "at"),
         )
 
     def hooks(self) -> "Hooks":
@@ -361,28 +362,6 @@ def warned_of(home: "Home", *, stacklevel: int) -> "Home":
     for fault in home.faults:
         warnings.warn(fault, UserWarning, stacklevel=stacklevel)
     return home
-
-
-def _microseconds(moment: float | datetime | None, field: str) -> int | None:
-    if moment is None:
-        return None
-    from skymem.errors import UsageError
-    from skymem.model.memory import SECONDS_MAX
-
-    seconds = _seconds(moment, field)
-    if type(seconds) not in (int, float) or not 0 <= seconds < SECONDS_MAX:  # NaN is neither
-        raise UsageError(f"{field} {seconds!r:.40} is no time; give epoch seconds or a datetime")
-    return round(seconds * 1_000_000)
-
-
-def _seconds(moment: float | datetime, field: str = "ts") -> float:
-    if not isinstance(moment, datetime):
-        return moment
-    if moment.tzinfo is None:
-        from skymem.errors import InvalidMemoryError
-
-        raise InvalidMemoryError(f'"{field}" has no time zone; use datetime.now(timezone.utc)')
-    return moment.timestamp()
 
 
 def open_memory(agent: str | None = None, *, home: str | None = None) -> AgentMemory:

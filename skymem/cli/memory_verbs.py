@@ -52,9 +52,11 @@ def remember(
         _utf8([text, kind or "", *(tag or []), *(meta or [])])
         extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or []) or None}
         given = {key: value for key, value in extra.items() if value is not None}
-        believed = {"origin": origin, "trust": trust}
-        worth = {"tags": tag or [], "importance": importance}
-        admitted = [doors.new_memory(home, text, now=now(), extra=given, **worth, **believed)]
+        line = doors.new_memory(
+            home, text, now=now(), tags=tag or [], importance=importance, origin=origin,
+            trust=trust, extra=given,
+        )  # fmt: skip
+        admitted = [line]
     if not dry_run and admitted:
         doors.take_in(home, agent, admitted)
     secrets = doors.redacted(admitted)

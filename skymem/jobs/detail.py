@@ -268,6 +268,15 @@ def redacted(each: Iterable[Outcome]) -> dict[str, Any]:
     return {"redacted": dict(taken)} if taken else {}
 
 
+def _taken_out(*steps: Mapping[str, Any]) -> dict[str, Any]:
+    """What was redacted and what was dropped as erased, in all steps; no key where nothing was."""
+    redacted = sum((Counter(step.get("redacted", {})) for step in steps), Counter[str]())
+    erased = sum(step.get("erased", 0) for step in steps)
+    return ({"redacted": dict(redacted)} if redacted else {}) | (
+        {"erased": erased} if erased else {}
+    )
+
+
 def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Join promote's and rotate's details as row P3 shows `memory_rotate_check`."""
     promote, rotate = steps["promote"], steps["rotate"]
@@ -298,10 +307,7 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
     for key in ("dry_run", "recovered", "unfinished"):
         if key in promote:
             whole[key] = promote[key]
-    if taken := sum((Counter(step.get("redacted", {})) for step in (promote, rotate)), Counter()):
-        whole["redacted"] = dict(taken)
-    if erased := promote.get("erased", 0) + rotate.get("erased", 0):
-        whole["erased"] = erased
+    whole |= _taken_out(promote, rotate)
     for key in ("decisions", "additions"):
         if key in promote:
             whole[key] = [*promote[key], *rotate[key]]

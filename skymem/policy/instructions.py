@@ -98,8 +98,8 @@ _COMMAND: Final = re.compile(
             r"\b(?:debes|tienes\s+que)\s+(?:siempre|nunca|ahora)\b",
             # plays a part in a chat, or the marks of one
             (
-                r"(?:^|\n)[ \t]{0,8}(?:#{1,6} ?)?[\[(<*]{0,4}(?:system|developer|assistant)[\])>*]{0,4}"
-                r"[ \t]{0,4}(?:prompt|message)?[ \t]{0,4}:[ \t]{0,8}\S"
+                r"(?:^|\n)[ \t]{0,8}(?:#{1,6} ?)?[\[(<*]{0,4}(?:system|developer|assistant)"
+                r"[\])>*]{0,4}[ \t]{0,4}(?:prompt|message)?[ \t]{0,4}:[ \t]{0,8}\S"
             ),
             r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)",
             r"\[/?inst\]|<</?sys>>|</?(?:system|instructions?|tool_call|function_call|invoke)>",
