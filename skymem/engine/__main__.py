@@ -61,9 +61,6 @@ def serve_home(paths: HomePaths, ready: Callable[[], None]) -> int:
     from importlib.metadata import version
 
     from skymem.config.rules_file import read_rules
-    from skymem.engine.loading import Loaded, Successor
-    from skymem.engine.operations import Index
-    from skymem.engine.server import Server, Setting
     from skymem.engine.settings import prepare_environment
     from skymem.engine.shadow import shadow_rules
     from skymem.stores.model_record import read_record, rules_in_use
@@ -78,6 +75,12 @@ def serve_home(paths: HomePaths, ready: Callable[[], None]) -> int:
 
     engine = settings()
     prepare_environment(engine, paths, os.environ)
+
+    # With numpy, onnxruntime and chromadb, which read the environment once, as they are loaded.
+    from skymem.engine.loading import Loaded, Successor
+    from skymem.engine.operations import Index
+    from skymem.engine.server import Server, Setting
+
     files = Files(_modes(rules, paths))
     clock = time.time  # noqa: TID251  (this process's composition root)
 

@@ -116,7 +116,7 @@ class HomeIndex(Changing):
                     self._visited.discard(other)
         identity = self._embedder.identity
         directory = self._paths.embeddings / name / identity.key
-        store = Store(directory, identity.dimension, self._files)
+        store = Store(directory, identity.dimension, self._files, self._rules.threads)
         keeper = Keeper(
             name,
             self._generations(name),

@@ -33,7 +33,12 @@ def clean_environment(given: Mapping[str, str], token: str = "") -> dict[str, st
 def prepare_environment(
     rules: EngineRules, paths: HomePaths, environment: MutableMapping[str, str]
 ) -> None:
-    """Set what the libraries read when they are imported: no telemetry, no network (promise 9)."""
+    """Set what the libraries read when they are imported: no telemetry, no network (promise 9).
+
+    numpy gets no threads of its own: they wait for each other by spinning, and with another busy
+    process a scan takes ten times as long. `matrix` has some that sleep.
+    """
+    environment["OPENBLAS_NUM_THREADS"] = "1"
     environment["ORT_DISABLE_TELEMETRY"] = "1"
     environment["ANONYMIZED_TELEMETRY"] = "False"
     environment["TOKENIZERS_PARALLELISM"] = "false"

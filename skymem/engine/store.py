@@ -51,8 +51,10 @@ def set_aside_register(directory: Path, files: Files) -> None:
 class Store:
     """Matrix and register of one agent and one model."""
 
-    def __init__(self, directory: Path, dimension: int, files: Files) -> None:
+    def __init__(self, directory: Path, dimension: int, files: Files, threads: int = 1) -> None:
         """Open them, made where they are not there; what is damaged in them is dropped first.
+
+        A scan is shared by `threads`.
 
         Raises:
             DiskError: the disk refuses.
@@ -61,13 +63,14 @@ class Store:
         self.directory = directory
         self.dimension = dimension
         self._files = files
+        self._threads = threads
         self.problems: list[str] = []
         """What was found damaged at opening, in words."""
 
         files.make_directory(directory)
         self.register = self._open_register()
         try:
-            self.matrix = Matrix(directory / self._matrix_name(), dimension, files)
+            self.matrix = self._open_matrix(directory / self._matrix_name())
         except BaseException:
             self.register.close()
             raise
@@ -89,6 +92,9 @@ class Store:
             self.problems.append(f"{path} could not be read ({damage}); it was made anew")
             set_aside_register(self.directory, self._files)
             return Register(path, self._files)
+
+    def _open_matrix(self, path: Path) -> Matrix:
+        return Matrix(path, self.dimension, self._files, self._threads)
 
     def _matrix_name(self) -> str:
         return self.register.get("matrix") or MATRIX
@@ -202,9 +208,7 @@ class Store:
 
         A row may have lost its memory since: who ranks them asks the register.
         """
-        scores = np.empty(self.count, np.float32)
-        for start, block in self.matrix.blocks(self.count):
-            scores[start : start + len(block)] = (block @ queries.T).max(axis=1)
+        scores = self.matrix.products(self.count, queries)
         used = np.flatnonzero(self._bits[: self.count] & np.uint8(mask))
         if len(used) > limit:
             used = used[np.argpartition(scores[used], -limit)[-limit:]]
@@ -247,7 +251,7 @@ class Store:
         _, _, number = self.matrix.path.stem.partition("-")
         path = self.directory / f"vectors-{int(number or 1) + 1}.f32"
         self._files.replace(path, self._kept_blocks(kept))
-        fresh = Matrix(path, self.dimension, self._files)
+        fresh = self._open_matrix(path)
         try:
             self.register.renumber(kept, path.name)
         except BaseException:

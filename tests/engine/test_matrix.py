@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skymem.engine import matrix as matrix_module
 from skymem.engine import store as store_module
 from skymem.engine.matrix import Matrix, checksums
 from skymem.engine.store import Store
@@ -73,6 +74,25 @@ def test_rows_nobody_points_to_are_kept_as_a_cache_and_compacted_when_they_are_m
     put = bench.index.put("sky", "memory", items(range(150, 250)))
     assert (put["embedded"], put["cached"]) == (50, 50)
     assert bench.seen()["problems"] == []
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_scan_gives_each_row_its_product_whoever_shares_it(
+    threads: int, pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_module, "SHARE_BYTES", 30 * 1536)
+    monkeypatch.setattr(matrix_module, "BLOCK_BYTES", 7 * 1536)
+    vectors = FakeEmbedder().encode([text_of(number) for number in range(101)])
+    queries = FakeEmbedder().encode([f"question {number}" for number in range(pieces)])
+    matrix = Matrix(tmp_path / "vectors.f32", 384, Files(), threads)
+    assert matrix.products(0, queries).tolist() == []
+    matrix.write(0, vectors)
+
+    for count in (1, 29, 61, 101):
+        expected = (vectors[:count].astype(np.float64) @ queries.T).max(axis=1)
+        assert matrix.products(count, queries) == pytest.approx(expected, abs=1e-6)
+    matrix.close()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

@@ -264,10 +264,31 @@ def test_the_environment_is_clean_and_says_no_to_telemetry_and_network(
     assert environment["ANONYMIZED_TELEMETRY"] == "False"
     assert environment["HF_HUB_OFFLINE"] == "1"
     assert environment["OMP_NUM_THREADS"] == "3"
+    assert environment["OPENBLAS_NUM_THREADS"] == "1"
     assert environment["HF_HOME"] == str(tmp_path / "state/models/hub")
     with_download = engine_environment()
     prepare_environment(EngineRules(download=True), HomePaths(tmp_path), with_download)
     assert "HF_HUB_OFFLINE" not in with_download
+
+
+LOOK = """
+import sys
+from pathlib import Path
+from skymem.engine import __main__, settings
+from skymem.stores.home import HomePaths
+def look(*_):
+    print(*sys.modules)
+    raise SystemExit
+settings.prepare_environment = look
+__main__.serve_home(HomePaths(Path(sys.argv[1])), lambda: None)
+"""
+
+
+def test_the_environment_is_made_before_the_libraries_that_read_it(tmp_path: Path) -> None:
+    told = subprocess.check_output([sys.executable, "-c", LOOK, str(tmp_path)], text=True)
+
+    assert "skymem.engine.settings" in told.split()
+    assert not {"numpy", "onnxruntime", "chromadb", "tokenizers"} & set(told.split())
 
 
 def test_a_client_costs_no_heavy_import() -> None:
