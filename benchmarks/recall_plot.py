@@ -1,5 +1,10 @@
-"""Draws how recall's time grows with its memories; needs matplotlib, the extra `bench`."""
+"""Draws how recall's time grows with its memories; needs matplotlib, the extra `bench`.
 
+Run: python -m benchmarks.recall_plot FILE.svg JSON…   (what `recall_speed.py --json` printed)
+"""
+
+import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,3 +53,14 @@ def draw(found: Sequence[dict[str, Any]], file: Path) -> None:
     axes.legend(fontsize=8, ncols=2, frameon=False)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def main() -> None:
+    """Draw the sizes of all runs in one; of a size that was measured twice, the last."""
+    drawn, *runs = sys.argv[1:]
+    sizes = {one["memories"]: one for run in runs for one in json.loads(Path(run).read_text())}
+    draw([sizes[count] for count in sorted(sizes)], Path(drawn))
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from skymem.app import init_home
 from skymem.engine.launch import START_SECONDS, engine_environment
 from skymem.engine.settings import prepare_environment
 from skymem.engine.socket_file import listen
@@ -285,6 +286,7 @@ __main__.serve_home(HomePaths(Path(sys.argv[1])), lambda: None)
 
 
 def test_the_environment_is_made_before_the_libraries_that_read_it(tmp_path: Path) -> None:
+    init_home(tmp_path)
     told = subprocess.check_output([sys.executable, "-c", LOOK, str(tmp_path)], text=True)
 
     assert "skymem.engine.settings" in told.split()
