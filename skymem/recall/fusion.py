@@ -258,20 +258,17 @@ class Field:
         one = self.loose_of(node)
         return float(self.lexicon.worths[node.number]) if one is None else one.parts.importance
 
-    def weigh(self, node: Node, cosines: Mapping[str, float]) -> Weighed:
-        """Weigh a candidate, with the cosines of it and of all that is around it."""
+    def weigh(self, node: Node, cosine: float | None, own: Mapping[str, float]) -> Weighed:
+        """Weigh a candidate, with what each memory around it has for itself."""
         sides = self.beside(node)
-        near = [
-            [own_of(side[far], cosines) for side in sides if far < len(side)]
-            for far in range(BESIDE)
-        ]
+        near = [[own[side[far].id] for side in sides if far < len(side)] for far in range(BESIDE)]
         signs = self.signs(node)
         return Weighed(
             node,
-            cosines.get(node.id),
+            cosine,
             fusion.fused(
                 node.words,
-                cosines.get(node.id),
+                cosine,
                 fusion.around(near),
                 fusion.form(signs),
                 fusion.time(signs, self._times.nearness(node.time_us), asks=self._times.asks),
@@ -313,9 +310,13 @@ def spread(
     for one in ranked[:SPREAD_MAX]:
         for side in field.beside(one):
             widened |= {each.id: each for each in side}
-    around = {each.id for one in widened.values() for side in field.beside(one) for each in side}
-    known |= compare((around | widened.keys()) - known.keys())
-    weighed = [field.weigh(one, known) for one in widened.values()]
+    around = {**widened}
+    for one in widened.values():
+        for side in field.beside(one):
+            around |= {each.id: each for each in side}
+    known |= compare(around.keys() - known.keys())
+    own = {name: own_of(each, known) for name, each in around.items()}
+    weighed = [field.weigh(one, known.get(one.id), own) for one in widened.values()]
     weighed.sort(
         key=lambda one: (
             -one.parts.score,

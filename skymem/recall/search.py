@@ -192,11 +192,11 @@ class _Search:
         found: list[Node] = []
 
         def passing(names: Sequence[str]) -> int:
-            found[:] = self._active(field, field.passing(names))
+            found[:] = self._first_active(field, field.passing(names), wanted)
             return len(found)
 
         cosines |= self._meaning.look_wider(wanted, also, passing)
-        return found[:wanted]
+        return found
 
     def _nearest_of(
         self, few: list[Node], field: Field, wanted: int, cosines: dict[str, float]
@@ -206,9 +206,13 @@ class _Search:
             return few
         cosines |= self._meaning.compare(one.id for one in few)
         few.sort(key=lambda one: (-cosines.get(one.id, NO_COSINE), -one.words, one.id))
+        return self._first_active(field, few, wanted)
+
+    def _first_active(self, field: Field, nodes: Sequence[Node], wanted: int) -> list[Node]:
+        """The first `wanted` that may answer; the lines of the rest stay unread."""
         found: list[Node] = []
-        for start in range(0, len(few), wanted):
-            found += self._active(field, few[start : start + wanted])
+        for start in range(0, len(nodes), wanted):
+            found += self._active(field, nodes[start : start + wanted])
             if len(found) >= wanted:
                 break
         return found[:wanted]
