@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skymem.engine.items import COLLECTIONS, piece_of
+from skymem.engine.register import LOOKUP
 from skymem.engine.store import Store
 from skymem.engine.vectors import Vectors
 
@@ -26,6 +27,9 @@ best answer three times as often)."""
 
 OWED_MAX: Final = 4096
 """Pieces Chroma has yet to get that are compared one by one; with more, a scan is quicker."""
+
+ROW_MEMORIES: Final = 4
+"""Memories of each vector that are named at once: most texts are of one."""
 
 Nearest = Callable[[str, Vectors, int], list[str]]
 """Chroma's `nearest`, watched over by who owns it."""
@@ -112,16 +116,42 @@ def rank(store: Store, query: Query, rows: NDArray[np.int64]) -> Hits:
     if len(rows):
         found = cosines(store, query, rows)
         order = np.lexsort((rows, -found))
-        for cosine, row in zip(found[order].tolist(), rows[order].tolist(), strict=True):
+        ranked = rows[order].tolist()
+        step = max(1, min(query.limit, LOOKUP))
+        known: dict[int, list[str]] = {}
+        for place, cosine in enumerate(found[order].tolist()):
             if len(best) >= query.limit and cosine < sorted(best.values())[-query.limit]:
                 break
-            for memory_id in _memories(store, row, query, query.limit + len(best)):
+            if place % step == 0:
+                known = _memories_of(store, ranked[place : place + step], query)
+            row = ranked[place]
+            if row not in known:
+                known[row] = _memories(store, row, query, query.limit + len(best))
+            for memory_id in known[row]:
                 best.setdefault(memory_id, cosine)
     hits = sorted(best.items(), key=lambda hit: (-hit[1], hit[0] not in own, hit[0]))
     return hits[: query.limit]
 
 
+def _memories_of(store: Store, rows: Sequence[int], query: Query) -> dict[int, list[str]]:
+    """The memories of each row, as many as there are; nothing where they are very many."""
+    most = ROW_MEMORIES * len(rows)
+    marks = ",".join("?" * len(rows))
+    found = store.register.ask(
+        "SELECT DISTINCT row, id FROM pieces JOIN items USING (item) "  # noqa: S608
+        f"WHERE row IN ({marks}) AND collection & ? LIMIT ?",
+        (*rows, query.mask, most),
+    )
+    if len(found) == most:
+        return {}
+    memories: dict[int, list[str]] = {row: [] for row in rows}
+    for row, memory_id in found:
+        memories[row].append(str(memory_id))
+    return memories
+
+
 def _memories(store: Store, row: int, query: Query, limit: int) -> list[str]:
+    """The first memories of a row by id: a text may be that of a hundred thousand."""
     found = store.register.ask(
         "SELECT DISTINCT id FROM pieces JOIN items USING (item) "
         "WHERE row = ? AND collection & ? ORDER BY id LIMIT ?",

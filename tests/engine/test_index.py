@@ -165,6 +165,21 @@ def test_blank_text_counts_as_done_and_is_never_found(bench: Bench) -> None:
     assert bench.ask("anything") == []
 
 
+def test_memories_of_one_text_come_in_order_however_many_are_asked_for(bench: Bench) -> None:
+    repeated = [
+        Item(f"r{text}-{number}", "d", f"the text number{text}")
+        for text in range(12)
+        for number in range(1 + text % 7)
+    ]
+    bench.index.put("sky", "memory", repeated)
+    whole = bench.ask("the text number6", len(repeated))
+
+    assert len(whole) == len(repeated)
+    assert whole == sorted(whole, key=lambda hit: (-hit[1], hit[0]))
+    for limit in range(1, len(repeated)):
+        assert bench.ask("the text number6", limit) == whole[:limit]
+
+
 def test_memories_of_the_same_text_share_a_vector_and_come_in_order_of_id(bench: Bench) -> None:
     twins = [Item(f"t{number:03d}", "d", "the same") for number in range(200)]
     put = bench.index.put("sky", "memory", twins)
