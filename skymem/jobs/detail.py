@@ -272,9 +272,8 @@ def _taken_out(*steps: Mapping[str, Any]) -> dict[str, Any]:
     """What was redacted and what was dropped as erased, in all steps; no key where nothing was."""
     redacted = sum((Counter(step.get("redacted", {})) for step in steps), Counter[str]())
     erased = sum(step.get("erased", 0) for step in steps)
-    return ({"redacted": dict(redacted)} if redacted else {}) | (
-        {"erased": erased} if erased else {}
-    )
+    told = {"redacted": dict(redacted), "erased": erased}
+    return {name: found for name, found in told.items() if found}
 
 
 def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
