@@ -104,7 +104,7 @@ def look_for_secrets(home: "Home", agent: str | None = None) -> Secrets:
 
 def _files(home: "Home", agent: str | None) -> Iterator[Path]:
     root = home.paths.root
-    tops = [home.paths.memory / agent] if agent else [home.paths.memory, root / "plans"]
+    tops = [home.shelf(agent).paths.directory] if agent else [home.paths.memory, root / "plans"]
     for top in tops:
         for directory, _, names in sorted(os.walk(top)):
             yield from (path for name in sorted(names) if (path := Path(directory, name)).is_file())

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from skymem.errors import UnknownMemoryError, UsageError
-from skymem.jobs.erase import erase
 from skymem.jobs.erase_find import Sought
 from skymem.jobs.erase_receipt import Receipt
+from skymem.jobs.erase_shared import erase_with_copies
 from skymem.recall.listing import pattern_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def erase_memories(
     work = home.workplace(dry_run=dry_run)
     ids = frozenset(_known(home, agent, name, dry_run=dry_run) for name in names)
     sought = Sought(ids, pattern, source or "", everything, copies)
-    receipt = erase(work, agent, sought, dry_run=dry_run)
+    receipt = erase_with_copies(work, agent, sought, dry_run=dry_run)
     if not dry_run:
         home.record("erase", receipt.detail())
     return receipt

@@ -75,6 +75,7 @@ def _told(receipt: Mapping[str, Any]) -> Iterator[str]:
     yield f"{would} {len(receipt['erased'])} of {receipt['agent']}{_whys(receipt['why'])}"
     if receipt["rewritten"]:
         yield f"{'would rewrite' if planned else 'rewrote'} {_named(receipt['rewritten'])}"
+    yield from _copies(receipt["shared"], would)
     for name, at in receipt["already"].items():
         yield f"{name} was erased already, {render.moment(at)} UTC"
     for one in receipt["places"]:
@@ -88,6 +89,12 @@ def _told(receipt: Mapping[str, Any]) -> Iterator[str]:
         yield "out of reach:"
         for one in receipt["unreachable"]:
             yield f"  {one['what']}: {one['why']}"
+
+
+def _copies(shared: list[Mapping[str, str]], would: str) -> Iterator[str]:
+    for agent in dict.fromkeys(one["agent"] for one in shared):
+        copies = [one["id"] for one in shared if one["agent"] == agent]
+        yield f"{would} the copies that {agent} had of it: {_named(copies)}"
 
 
 def _proven(proof: Mapping[str, Any]) -> Iterator[str]:

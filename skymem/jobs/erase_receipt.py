@@ -73,6 +73,10 @@ class Receipt:
     quoting: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
     servers: list[str] = field(default_factory=list)
+    shared: list[dict[str, str]] = field(default_factory=list)
+    """Copies that others had of it by a rule of sharing, and that went: whose, which, by which
+    run."""
+
     pieces: int = 0
     proof: dict[str, Any] | None = None
     exit_code: int = 0
@@ -139,6 +143,7 @@ class Receipt:
             "erased": self.ids,
             "why": self.erased,
             "rewritten": self.rewritten,
+            "shared": self.shared,
             "pieces": self.pieces,
             "already": dict(self.already),
             "places": self.places,

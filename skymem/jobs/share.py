@@ -85,7 +85,12 @@ def plan(sight: Sight) -> Plan:
 
 def _missing(sight: Sight, shared: _Shared, there: Collection[str]) -> Iterator[Addition]:
     """The copies to be made: none that its receiver has, or has put to trash itself."""
-    wanted = [copy for name, copy in shared.copies.items() if name not in there]
+    erased = sight.work.graveyard().of(sight.agent)
+    wanted = [
+        copy
+        for name, copy in shared.copies.items()
+        if name not in there and not erased.has_id(name)
+    ]
     lying = sight.shelf.trash.find({copy.id for copy in wanted}) if wanted else {}
     for copy in wanted:
         held = lying.get(copy.id)
@@ -113,9 +118,7 @@ def apply(carrying: Carrying) -> str:
 def copies_of(work: Workplace, agent: str, ids: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Copies that others have of an agent's memories: the receiver, the copy's id, its file.
 
-    Trash is looked through as well. Who erases takes the source away first, and then looks at each
-    receiver under its job lock: a run that has read the source is over by then, and its copies are
-    found; one that comes later reads it no more.
+    Trash is looked through as well.
     """
     wanted = {*ids}
     for receiver in work.agents():

@@ -150,7 +150,10 @@ class Workplace:
         return agent
 
     def for_the_operator(self) -> "Workplace":
-        """The same place without the binding: to tell a crossing from a slip, and nothing else."""
+        """The same place without the binding, of which nothing is shown to who is bound.
+
+        It tells a crossing from a slip, and takes back what was given to others.
+        """
         return replace(self, bound=None)
 
     def crossing(self, whose: str) -> NotAllowedError:

@@ -76,7 +76,7 @@ class Hand:
         self.home = home
         self._dry_run = dry_run
         self._agent = agent
-        self._paths = home.paths.agent(agent)
+        self._paths = home.workplace().agent_paths(agent)
         self._place = os.fspath(self._paths.directory)
         self._lock = threading.RLock()
         self._types: frozenset[str] = frozenset()

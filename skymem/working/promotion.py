@@ -310,7 +310,7 @@ def _likeness(
     best, told_by = 0.0, "words"
     asked = request.ask(text, NEAREST, recency_bias=0.0, filters=request.filters_of(tiers=["long"]))
     for home, agent in whom:
-        if not home.paths.agent(agent).long_term.exists():
+        if not home.shelf(agent).paths.long_term.exists():
             continue
         found = recall(home.workplace(dry_run=dry_run), agent, asked, home.engine)
         degraded += [one for one in found.degraded if one not in degraded]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from skymem.jobs import runner
+from skymem.jobs.erase_find import Sought
+from skymem.jobs.erase_shared import erase_with_copies
 from skymem.jobs.restore import restore
 from skymem.jobs.share import copies_in, copies_of
 from skymem.jobs.undo import undo
@@ -289,3 +291,30 @@ def test_cut_short_at_any_step_each_copy_is_there_once(
             assert step > 10
             return
     raise RuntimeError("it never ends")
+
+
+def test_erasing_reaches_the_copies_and_they_do_not_come_again(team: Team) -> None:
+    team.run("share")
+    own = team.id_of("sky", "deploy on tuesdays")
+    team.forget("hobbs", str(team.copies("hobbs")[0].source_id))  # it lies in trash as well
+    work = replace(team.work(), environment={})
+    planned = erase_with_copies(work, "sky", Sought(frozenset({own})), dry_run=True)
+    receipt = erase_with_copies(work, "sky", Sought(frozenset({own})))
+
+    assert [one["agent"] for one in planned.shared] == ["hobbs"]
+    assert [one["agent"] for one in receipt.shared] == ["hobbs"]
+    for path in team.root.rglob("*"):
+        assert not path.is_file() or b"deploy on tuesdays" not in path.read_bytes(), path
+    team.run("share")
+    assert "deploy on tuesdays" not in team.texts("hobbs")
+    assert [copy.content for copy in team.copies("hobbs")] == ["blue is the colour"]
+    team.check()
+
+
+def test_an_agent_that_erases_its_own_reaches_what_it_gave_away(team: Team) -> None:
+    team.run("share")
+    own = team.id_of("sky", "deploy on tuesdays")
+    erase_with_copies(team.work(bound="sky"), "sky", Sought(frozenset({own})))
+
+    assert "deploy on tuesdays" not in team.texts("hobbs")
+    assert team.work().violations().listed() == []

@@ -1,0 +1,51 @@
+"""Erasing reaches the copies that other agents were given of what is erased (rows X5, P17).
+
+The copies go first: a kill in between leaves the source, by which the next erase finds the rest;
+and what was erased of a receiver is not shared with it again. What was copied meanwhile goes after.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from skymem.jobs.erase import erase
+from skymem.jobs.erase_find import Sought
+from skymem.jobs.erase_receipt import Receipt
+from skymem.jobs.share import copies_of
+from skymem.jobs.workplace import Workplace
+
+
+def erase_with_copies(
+    work: Workplace, agent: str, sought: Sought, *, dry_run: bool = False
+) -> Receipt:
+    """Erase an agent's memories, and what others have of them by a rule of sharing.
+
+    Args, raises: as of `erase`. The copies are withdrawn in the name of whoever had them given, so
+    also where who works here is bound to that agent.
+    """
+    everyone = work.for_the_operator()
+    meant = erase(replace(work, rehearsing=True), agent, sought, dry_run=True)
+    shared = _erase_copies(everyone, agent, meant.ids, dry_run=dry_run)
+    receipt = erase(work, agent, sought, dry_run=dry_run)
+    if not dry_run:
+        shared += _erase_copies(everyone, agent, receipt.ids, dry_run=False)
+    for one in shared:
+        receipt.shared += [{"agent": one.agent, "id": name, "run": one.run} for name in one.ids]
+        receipt.left += one.left
+        receipt.exit_code = receipt.exit_code or one.exit_code
+    return receipt
+
+
+def _erase_copies(
+    work: Workplace, agent: str, ids: Collection[str], *, dry_run: bool
+) -> list[Receipt]:
+    """Erase the copies of these memories; the receipts, one for each receiver that had any.
+
+    What a receiver says in the same words of its own stays: it was not given that.
+    """
+    found: dict[str, set[str]] = {}
+    for receiver, name, _ in copies_of(work, agent, ids) if ids else ():
+        found.setdefault(receiver, set()).add(name)
+    return [
+        erase(work, receiver, Sought(frozenset(names), copies=False), dry_run=dry_run)
+        for receiver, names in sorted(found.items())
+    ]
