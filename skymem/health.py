@@ -44,6 +44,7 @@ def health_of(home: Home, agent: str | None = None) -> dict[str, Any]:
         notes.append("no daemon runs: the schedule waits for one (skymem run)")
     try:
         reasons += _schedule(home, found, at)
+        notes += _unscheduled(home)
     except SkymemError as error:
         reasons += str(error).split("\n")
     return {
@@ -110,6 +111,14 @@ def _schedule(home: Home, found: Mapping[str, Any], at: float) -> list[str]:
     schedule, runs = read_schedule(home.paths.schedule), read_runs(home.paths)
     overdue = _overdue(home, schedule, runs, found["daemon"], at)
     return [*overdue, *_untold_failures(home, schedule, runs)]
+
+
+def _unscheduled(home: Home) -> list[str]:
+    """Rules that nothing carries out by itself."""
+    entries = read_schedule(home.paths.schedule).entries
+    if not home.rules.share or any(one.job == "share" and one.enabled for one in entries):
+        return []
+    return ['nothing shares by the rules of "share:" (an entry in schedule.yaml, or: skymem share)']
 
 
 def _overdue(

@@ -169,7 +169,7 @@ def _shared_with(sight: Sight, had: Collection[Source]) -> _Shared:
     for agent in sorted(rules.keys() & there):
         for source, memory, by, kept in _judged(sight, agent, rules[agent]):
             if by is not None:
-                copy = copy_of(source, memory, by)
+                copy = copy_of(source, memory, by, sight.work.rules.trust)
                 shared.copies[copy.id] = copy
             elif source in had:
                 shared.kept[source] = kept
@@ -187,7 +187,7 @@ def _judged(
     standings = Standings.of(shelf, sight.catalog, sight.now_us, kinds)
     own = {name for name, _, _ in copies_in(shelf)}
     for source, memory in _of_long(shelf, sight.catalog):
-        rule, kept = rule_for(memory, rules, own)
+        rule, kept = rule_for(memory, rules, own, sight.work.rules.trust)
         if rule is not None and not standings.let(source.id, memory):
             rule, kept = None, standings.of_memory(source.id, memory)
         yield source, memory, rule, kept

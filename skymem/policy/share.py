@@ -7,11 +7,13 @@ rules may go both ways, and what is withdrawn at its source is withdrawn everywh
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
+from skymem.model.caution import USUAL_TRUST, TrustRules
 from skymem.model.identity import derived_id, digest
 from skymem.model.marks import SENSITIVE
 from skymem.model.memory import Memory
 from skymem.model.rules import ShareRule
 from skymem.model.spelling import compose
+from skymem.policy.trust import is_held_back, trust_of
 
 SHARED_FROM: Final = "shared_from"
 WITHDRAWN: Final = "withdrawn"
@@ -44,18 +46,16 @@ def shared_from(memory: Memory) -> Source | None:
     return Source(agent, name) if isinstance(agent, str) and isinstance(name, str) else None
 
 
-def trust_of(memory: Memory) -> float:
-    """How far a memory is believed; one that does not say, as far as its agent."""
-    return 1.0 if memory.trust is None else memory.trust
-
-
-def gate(memory: Memory, rule: ShareRule, copies: Collection[str]) -> str:
+def gate(
+    memory: Memory, rule: ShareRule, copies: Collection[str], caution: TrustRules = USUAL_TRUST
+) -> str:
     """Name what keeps a memory from being shared by a rule; "" when nothing does.
 
     Args:
         memory: active, of the rule's agent.
         rule: the rule.
         copies: ids of what that agent has from others itself.
+        caution: how far what is believed.
     """
     if shared_from(memory) is not None or not copies_free(memory, copies):
         return "copy"
@@ -67,7 +67,14 @@ def gate(memory: Memory, rule: ShareRule, copies: Collection[str]) -> str:
         return "kind"
     if rule.tags and not {*rule.tags} & {*memory.tags}:
         return "tag"
-    return "trust" if trust_of(memory) < rule.trust_min else ""
+    return _doubted(memory, rule, caution)
+
+
+def _doubted(memory: Memory, rule: ShareRule, caution: TrustRules) -> str:
+    """Name what it is not believed enough for: to tell another what to do, or to be shared."""
+    if is_held_back(memory, caution):
+        return "instruction"
+    return "trust" if trust_of(memory, caution) < rule.trust_min else ""
 
 
 def copies_free(memory: Memory, copies: Collection[str]) -> bool:
@@ -76,18 +83,23 @@ def copies_free(memory: Memory, copies: Collection[str]) -> bool:
 
 
 def rule_for(
-    memory: Memory, rules: Sequence[ShareRule], copies: Collection[str]
+    memory: Memory,
+    rules: Sequence[ShareRule],
+    copies: Collection[str],
+    caution: TrustRules = USUAL_TRUST,
 ) -> tuple[ShareRule | None, str]:
     """The first rule that shares a memory, or None and the gate that came last."""
     kept = "rule"
     for rule in rules:
-        kept = gate(memory, rule, copies)
+        kept = gate(memory, rule, copies, caution)
         if not kept:
             return rule, ""
     return None, kept
 
 
-def copy_of(source: Source, memory: Memory, rule: ShareRule) -> Copy:
+def copy_of(
+    source: Source, memory: Memory, rule: ShareRule, caution: TrustRules = USUAL_TRUST
+) -> Copy:
     """Spell the copy: whence it comes stays, and its trust is no higher than the rule lets it.
 
     The same memory by the same rule is always the same line, whenever it is copied.
@@ -102,7 +114,7 @@ def copy_of(source: Source, memory: Memory, rule: ShareRule) -> Copy:
     values = {key: memory.field(key) for key in _KEPT}
     fields |= {key: value for key, value in values.items() if value is not None}
     fields |= {key: value for key, value in memory.others.items() if key not in fields}
-    fields["trust"] = min(trust_of(memory), rule.trust_max)
+    fields["trust"] = min(trust_of(memory, caution), rule.trust_max)
     fields[SHARED_FROM] = source._asdict()
     own = derived_id(digest(Memory(fields)))
     return Copy(source, own, compose({**fields, "id": own}))

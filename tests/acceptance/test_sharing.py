@@ -9,6 +9,7 @@ import skymem
 from skymem.app import Home, init_home, open_home
 from skymem.errors import ConfigurationError, NotAllowedError
 from skymem.explain import explain
+from skymem.health import health_of
 
 RULE = "share:\n  - {from: sky, to: [hobbs], tags: [ops], kinds: [decision], trust_min: 0.6}\n"
 
@@ -87,3 +88,11 @@ def test_it_is_a_job_of_the_schedule(home: Path) -> None:
     (home / "schedule.yaml").write_text("every:\n  - {name: share, minutes: 15}\n")
 
     assert read_schedule(home / "schedule.yaml").entries[0].job == "share"
+
+
+def test_rules_that_nothing_carries_out_are_a_note_of_check(home: Path) -> None:
+    told = "nothing shares by the rules"
+    assert any(told in note for note in health_of(open_home())["notes"])
+    (home / "schedule.yaml").write_text("every:\n  - {name: share, minutes: 15}\n")
+
+    assert not any(told in note for note in health_of(open_home())["notes"])

@@ -76,7 +76,7 @@ def test_trust_only_falls_on_the_way(team: Team) -> None:
     team.share_by(replace(DECISIONS, trust_max=0.95))
     detail = team.run("share")
     assert (detail["shared"], detail["withdrawn"]) == (2, 2)
-    assert [copy.trust for copy in team.copies("hobbs")] == [0.9, 0.95]
+    assert [copy.trust for copy in team.copies("hobbs")] == [0.9, 0.8]
     team.check()
 
 
@@ -106,15 +106,30 @@ def test_a_rule_shares_what_it_says(team: Team, rule: ShareRule, texts: list[int
         pytest.param({"sensitivity": "sensitive"}, id="what is sensitive"),
         pytest.param({"trust": 0.3}, id="what is trusted too little"),
         pytest.param({"expires_at": START + 10}, id="what has expired"),
+        pytest.param({"kind": "rule", "origin": "tool"}, id="what a tool would have done"),
         pytest.param({"shared_from": {"agent": "aegis", "id": "x"}}, id="what was shared itself"),
     ],
 )
 def test_never_shared_is(team: Team, more: dict[str, Any]) -> None:
-    team.share_by(replace(DECISIONS, trust_min=0.6))
-    team.add("sky", line("not for hobbs", 0.9, START + 5, kind="decision", **more))
+    team.share_by(replace(DECISIONS, kinds=("decision", "rule"), trust_min=0.4))
+    fields = {"kind": "decision", **more}
+    long_term = team.paths.agent("sky").long_term
+    with long_term.open("ab") as stream:  # promote itself would keep some of them
+        stream.write(line("not for hobbs", 0.9, START + 5, id="not-for-hobbs", **fields))
     team.run("share", "hobbs")
 
     assert "not for hobbs" not in team.texts("hobbs")
+
+
+def test_no_secret_that_lies_there_from_before_is_copied(team: Team) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    with team.paths.agent("sky").long_term.open("ab") as stream:
+        stream.write(line(f"push with {secret}", 0.9, START + 5, id="old", kind="decision"))
+    team.run("share", "hobbs")
+
+    assert secret.encode() not in team.paths.agent("hobbs").long_term.read_bytes()
+    assert any("push with [redacted" in copy.content for copy in team.copies("hobbs"))
+    assert team.run("share", "hobbs")["acted"] == 0
 
 
 def test_a_copy_is_not_shared_on(team: Team) -> None:
