@@ -7,20 +7,28 @@ from collections.abc import Sequence
 
 from skymem.errors import SkymemError
 from skymem.jobs.erasing import is_carried_out
+from skymem.jobs.prepare import ready
 from skymem.jobs.workplace import Workplace
+from skymem.stores.catalog import Catalog
 from skymem.stores.erasures import Erasure, Erasures
 
 
-def finish(work: Workplace, agents: Sequence[str]) -> None:
+def finish(work: Workplace, catalog: Catalog, agents: Sequence[str]) -> None:
     """End what kills, or an engine that was away, have left; what can't be is told and waits."""
     for agent in agents:
-        erasures = Erasures(work.paths, work.files, agent)
-        for erasure in erasures.open():
-            if is_carried_out(erasure):
-                try:
-                    end(work, erasures, erasure)
-                except SkymemError as error:
-                    work.degrade(f"erase: {error}")
+        try:
+            _finish(work, catalog, agent)
+        except SkymemError as error:
+            work.degrade(f"erase: {error}")
+
+
+def _finish(work: Workplace, catalog: Catalog, agent: str) -> None:
+    erasures = Erasures(work.paths, work.files, agent)
+    if not all(map(is_carried_out, erasures.open())):
+        with ready(work, catalog, agent, "erase"):
+            pass  # that is where it is made good
+    for erasure in erasures.open():
+        end(work, erasures, erasure)
 
 
 def end(work: Workplace, erasures: Erasures, erasure: Erasure) -> None:

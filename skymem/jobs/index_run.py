@@ -67,7 +67,7 @@ def run(
             work.degrade("index: SKYMEM_ENGINE=off keeps the engine from being used")
         report.results = [_rehearsed(work, catalog, agent) for agent in agents]
         if not dry_run:
-            erase_end.finish(work, agents)
+            erase_end.finish(work, catalog, agents)
             keep_words(work, catalog, agents, force=force)
         if not dry_run and work.engine is not None:
             whom = [one.agent for one in report.results if not only_if_owed or one.owed]

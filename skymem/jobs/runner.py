@@ -86,7 +86,7 @@ def run(
         for agent in agents:
             outcomes.extend(doing(agent, steps))
         if not dry_run:
-            erase_end.finish(work, agents)
+            erase_end.finish(work, catalog, agents)
             keep_words(work, catalog, agents)
             index.follow_up(work, catalog, agents)
         pending = sum(rag_pending(work.paths, catalog, agent) for agent in agents)

@@ -16,7 +16,7 @@ from tests.jobs.erased import SECRET, traces
 
 from .faulty import FAULTS, CountedFiles, PowerCut
 from .life import look, opened
-from .sweep import STEPS_MAX, as_if_from_another_process
+from .sweep import as_if_from_another_process
 from .world import AGENT
 
 DAY = 86_400
@@ -72,8 +72,14 @@ def _check(root: Path, expected: dict[str, list[str]]) -> None:
     assert found.memories["sky"]["erased"] == 4
 
 
-@pytest.mark.parametrize("fault", ["killed", "killed in the middle of a write", "ENOSPC for good"])
-def test_whichever_step_it_was_broken_at_it_ends_the_same(fault: str, disk: Path) -> None:
+# Each step dies once; torn writes and a full disk are tried at some of them: the rest is alike.
+@pytest.mark.parametrize(
+    ("fault", "stride"),
+    [("killed", 1), ("killed in the middle of a write", 5), ("ENOSPC for good", 7)],
+)
+def test_whichever_step_it_was_broken_at_it_ends_the_same(
+    fault: str, stride: int, disk: Path
+) -> None:
     template = disk / "template"
     _make(template)
     assert len(traces(template, SECRET)) >= 6
@@ -85,7 +91,7 @@ def test_whichever_step_it_was_broken_at_it_ends_the_same(fault: str, disk: Path
     assert expected["Preferences:\n- Kept, archived."] == ["long"]
     _check(whole, expected)
     begun = 0
-    for step in range(1, min(STEPS_MAX, len(counted.steps) + 2)):
+    for step in range(1, len(counted.steps) + 2, stride):
         root = disk / f"{step}"
         shutil.copytree(template, root)
         files = FAULTS[fault](step)
@@ -94,7 +100,7 @@ def test_whichever_step_it_was_broken_at_it_ends_the_same(fault: str, disk: Path
         except (PowerCut, SkymemError):
             assert files.fired
         as_if_from_another_process(root)
-        if step % 2 and _has_begun(root):
+        if step % 4 < 2 and _has_begun(root):
             begun += 1
             assert opened(root).run_job("promote")[0]["ok"]
         else:
