@@ -85,7 +85,7 @@ def _told(receipt: Mapping[str, Any]) -> Iterator[str]:
     if receipt["still_said_by"]:
         yield f"its words stand among those of {_named(receipt['still_said_by'])}, which stay"
     yield from _proven(receipt["proof"] or {})
-    if not planned:
+    if receipt["run"]:
         yield "out of reach:"
         for one in receipt["unreachable"]:
             yield f"  {one['what']}: {one['why']}"

@@ -29,6 +29,8 @@ _TOLD: Final = {
     "undo": "brought back",
     "lift": "no longer left alone: the undo that had brought it back was undone",
     "compact": "gone for good: trash was compacted",
+    "erase": "erased for good",
+    "rewrite": "said again without what was erased",
     "made": "made",
     "cited": "became evidence",
     "superseded": "superseded",

@@ -13,6 +13,7 @@ _DONE: Final = (
     ("shared", "{shared} {would}shared, {withdrawn} {would}withdrawn"),
     ("trashed", "{trashed} {would}moved to trash"),
     ("forgotten", "{forgotten} {would}forgotten"),
+    ("rewritten", "{erased} {would}erased for good, {rewritten} said again without"),
     ("corrected", "{corrected} {would}corrected"),
     ("restored", "{restored} {would}brought back"),
     ("compacted", "{compacted} {would}gone for good"),

@@ -83,7 +83,8 @@ def recorded(ledger: Ledger, run: str, agents: Collection[str]) -> Recorded:
         whose = ", ".join(sorted(agents))
         raise UsageError(f"the ledger has no run {run!r:.80} of {whose}; see: skymem audit log")
     if found.job not in UNDOABLE:
-        raise UsageError(f"{found.run} is no run of a job: a {found.job} can't be undone")
+        what = "what was erased" if found.job == "erase" else f"a {found.job}"
+        raise UsageError(f"{found.run} is no run of a job: {what} can't be undone")
     found.undone_by = undone.by.get(run, "")
     return found
 
