@@ -6,9 +6,9 @@ Cheap by design, as the status is: it goes by what was counted and written down 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from skymem.app import Home
+from skymem.app import Home, now
 from skymem.daemon.signs import daemon_alarms
 from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import ClockMovedError, SkymemError
@@ -16,7 +16,11 @@ from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
 from skymem.stores.damages import NAMED_MAX
+from skymem.stores.erasures import Erasures
 from skymem.stores.violations import read_violations
+
+UNENDED_SECONDS: Final = 600.0
+"""An erasure at work may take as long: an index is made anew."""
 
 
 def alarms_of(
@@ -45,6 +49,7 @@ def alarms_of(
         *daemon_alarms(daemon),
         *_engine_alarms(home, engine),
         *(alarm for one in agents for alarm in _agent_alarms(one)),
+        *(alarm for name in whom for alarm in _unended(home, name)),
         *([] if agent else _left_alone(home)),
         *_crossings(home, agent),
         *_failures(home, home.status_files().read_jobs(), agent),
@@ -101,6 +106,20 @@ def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
                 "make it anew with: skymem index --force"
             )
     return alarms
+
+
+def _unended(home: Home, agent: str) -> list[str]:
+    """Erasures that have begun long ago and are not ended: somebody relies on that they are."""
+    try:
+        begun = Erasures(home.paths, home.files, agent).open()
+    except SkymemError as error:
+        return [f"{agent}: {error}"]
+    before = now() - UNENDED_SECONDS
+    return [
+        f"{agent}: {one.run} is not ended; go on with: skymem --agent {agent} index"
+        for one in begun
+        if one.begun < before
+    ]
 
 
 def _left_alone(home: Home) -> list[str]:

@@ -18,7 +18,7 @@ REMEDIES: Final = MappingProxyType(
         "ledger": "a hand or a failing disk changed the record: compare audit/ with a backup; "
         "no memory is touched by it, and skymem goes on",
         "key": "put audit/key back from a backup; without it nobody can tell by these hashes "
-        "whether a line was changed by hand, and what was erased before may come back; all else goes on",
+        "whether a line was changed by hand, and what was erased may come back; all else goes on",
         "lost": "put its line back from a backup, into the tier the ledger says; a line that is "
         "told as unreadable may be it; to be rid of a memory, forget it instead",
         "doubled": "it is one memory: leave its line in one place, where the ledger says, "

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from skymem.jobs.erase_find import Sought
 from skymem.recall import listing
 from skymem.recall.listing import pattern_of
 from skymem.recall.request import filters_of
+from skymem.stores.files import Files
 from tests.conftest import START, Desk, line
 from tests.jobs.erased import SECRET, balanced, erased, escaped, id_of, places, traces
 
@@ -126,6 +128,33 @@ def test_what_waits_in_a_drain_that_a_writer_has_open_is_erased_and_loses_no_lin
     desk.run("promote")
     assert sorted(desk.contents("short")) == ["kept two", "late", "later"]
     assert balanced(desk) == {"came_in": 6, "short": 3, "long": 1, "erased": 2}
+
+
+class _Overtaken(Files):
+    """A disk on which a writer without a lock is faster: just before each name changes."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self.written = 0
+
+    def rename(self, source: Path, target: Path) -> None:
+        if target == self._desk.short_term and self.written < 6:
+            self.written += 2
+            late = line(f"late {self.written}", 0.2)
+            self._desk.echo(late, line(SECRET, 0.9))
+        super().rename(source, target)
+
+
+def test_what_is_echoed_meanwhile_is_kept_and_a_repeat_of_it_goes_as_well(desk: Desk) -> None:
+    desk.echo(OTHERS[1], line(SECRET, 0.9))
+    own = id_of(desk, SECRET)
+    desk.files = _Overtaken(desk)
+    receipt = erased(desk, own)
+
+    assert (receipt.ids, traces(desk.paths.root, SECRET)) == ([own], [])
+    assert sorted(desk.contents("short")) == ["kept two", "late 2", "late 4", "late 6"]
+    assert balanced(desk) == {"came_in": 5, "short": 4, "erased": 1}
 
 
 def test_a_rehearsal_names_ids_and_places_and_writes_nothing(desk: Desk) -> None:
