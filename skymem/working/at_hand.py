@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skymem import app
-from skymem.model.identity import derived_id
 from skymem.model.plan import Entry
 from skymem.policy.secrets import guard_of
 from skymem.policy.standing import Chains, Link, expires_us, passed_on
 from skymem.stores.catalog import SUPERSEDES
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import RECORD, Lifecycle
-from skymem.stores.lines import CHUNK_BYTES, entries_of
+from skymem.stores.naming import Naming
 from skymem.stores.protection import Protection, read_protection
-from skymem.stores.shelf import Kept, open_or_none
+from skymem.stores.shelf import Kept
+from skymem.working.short_records import SHORT_TERM, Marks, ShortRecords, Wanted, mark_of
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -40,15 +40,7 @@ BUSY_MS: Final = 1_000
 """How long to wait for a catalog that another process writes to, before doing without."""
 
 NEVER_US: Final = 1 << 62
-TAIL_BYTES: Final = 512
 
-# Keys spelled with \u escapes are not seen; json.dumps never does that to ASCII.
-_SIGNS: Final = (b'"record_type"', b'"supersedes"')
-
-_Mark = tuple[int, int, int] | None
-"""A file as it was: inode, size, time of its last write; None where there is none."""
-
-_Marks = tuple[tuple[str, _Mark], ...]
 _Group = tuple[str, str | None]
 """A record type and a conversation, "" for none."""
 
@@ -82,7 +74,7 @@ class Hand:
         self._types: frozenset[str] = frozenset()
         """The record types that were asked for: others are not kept."""
 
-        self._short = _Short()
+        self._short = ShortRecords()
         self._stored = _Stored()
         self._protection = Protection()
         self._superseded: set[str] = set()
@@ -181,7 +173,7 @@ class Hand:
         """Read what is new, in the order in which lines travel: none on its way is missed."""
         if not self._types.issuperset(types):
             self._types |= frozenset(types)
-            self._short, self._stored = _Short(), _Stored()
+            self._short, self._stored = ShortRecords(), _Stored()
         try:
             with contextlib.suppress(OSError):  # it is told below, and by its name
                 # Stored last: what left short-term meanwhile has arrived there already.
@@ -190,7 +182,7 @@ class Hand:
             with disk_errors(self._paths.directory):
                 self._read_anew()
         except BaseException:  # half of it would pass for all of it: the next call reads it anew
-            self._short, self._stored = _Short(), _Stored()
+            self._short, self._stored = ShortRecords(), _Stored()
             raise
 
     def _read_anew(self) -> None:
@@ -205,83 +197,72 @@ class Hand:
 
     def _short_is_as_read(self) -> bool:
         short, place = self._short, self._place
-        if _mark(f"{place}/drains") != short.drains_mark:
+        if mark_of(f"{place}/drains") != short.drains_mark:
             return False
         for name, mark in short.drains:
-            if _mark(name) != mark:
+            if mark_of(name) != mark:
                 return False
-        return short.begun and _mark(f"{place}/short_term.jsonl") == short.mark
+        return short.begun and mark_of(f"{place}/short_term.jsonl") == short.mark
 
     def _stored_is_as_read(self) -> bool:
         for name, mark in self._stored.marks:
-            if _mark(name) != mark:
+            if mark_of(name) != mark:
                 return False
         return bool(self._stored.marks)
 
     def _catch_up_short(self) -> tuple[list[Kept], list[Link]] | None:
         """Read short-term and drains; gives what is new, or None when all was read anew."""
-        short, place = self._short, self._place
-        drains_mark = _mark(f"{place}/drains")
-        drains = tuple((name, _mark(name)) for name, _ in short.drains)
+        short, place, rules = self._short, self._place, self.home.rules
+        wanted = Wanted(self._types, rules.line_bytes_max, guard_of(rules.secrets).clean)
+        drains_mark = mark_of(f"{place}/drains")
+        drains = tuple((name, mark_of(name)) for name, _ in short.drains)
         if short.begun and (drains_mark, drains) == (short.drains_mark, short.drains):
             short.new, links = [], len(short.links)
-            if self._read_on(short):
+            if (
+                not short.foreign
+                and short.read_on(self._paths.short_term, wanted)
+                and not short.foreign
+            ):
                 return short.new, short.links[links:]
-            drains_mark = _mark(f"{place}/drains")
-        self._short = short = _Short(drains_mark)
+            drains_mark = mark_of(f"{place}/drains")
+        self._short = short = ShortRecords(drains_mark)
         found = self._paths.drains.glob("[!.]*.jsonl")
-        short.drains = tuple((name, _mark(name)) for name in sorted(map(os.fspath, found)))
+        short.drains = tuple((name, mark_of(name)) for name in sorted(map(os.fspath, found)))
         for path, start in self.home.shelf(self._agent).drains.tails():
-            fd = open_or_none(path)
-            if fd is not None:
-                try:
-                    self._read(short, fd, start)
-                finally:
-                    os.close(fd)
-        self._read_on(short)
+            short.read_drain(path, start, wanted)
+        short.read_on(self._paths.short_term, wanted)
+        if short.foreign:
+            self._name(short)
         return None
 
-    def _read_on(self, short: "_Short") -> bool:
-        """Read what was appended to short-term; False when it is not the file it was."""
-        short.begun = True
-        fd = open_or_none(self._paths.short_term)
-        if fd is None:
-            return short.mark is None
-        try:
-            status = os.fstat(fd)
-            if short.mark is not None:
-                grew = status.st_ino == short.mark[0] and status.st_size > short.mark[1]
-                if not grew or _tail(fd, short.read_to) != short.tail:
-                    return False
-            short.read_to = self._read(short, fd, short.read_to)
-            short.tail = _tail(fd, short.read_to)
-            short.mark = (status.st_ino, status.st_size, status.st_mtime_ns)
-            return True
-        finally:
-            os.close(fd)
+    def _name(self, short: ShortRecords) -> None:
+        """Read all of short-term for the ids of its records: writers gave some of their own.
 
-    def _read(self, short: "_Short", fd: int, start: int) -> int:
-        """Keep the records and links of a file from an offset on; returns how far it was read."""
-        limit, name = self.home.rules.line_bytes_max, self._paths.short_term.name
-        clean = guard_of(self.home.rules.secrets).clean
-        size = os.fstat(fd).st_size
-        while block := _whole_lines(fd, start, size):
-            if any(sign in block for sign in _SIGNS):  # nearly no other line is looked at
-                for offset, raw in _lines(start, block):
-                    if len(raw) <= limit:
-                        for entry in entries_of(offset, raw, offset + len(raw) + 1, clean):
-                            if isinstance(entry, Entry):
-                                short.take(entry, self._types, name)
-            start += len(block)
-        return start
+        Such an id holds while it is unique among all lines of all tiers, which few lines make worth
+        this.
+        """
+        work, shelf = self.home.workplace(dry_run=self._dry_run), self.home.shelf(self._agent)
+        with work.catalog(busy_ms=BUSY_MS) as catalog:
+
+            def named() -> dict[str, Kept]:
+                naming, found = Naming(self._agent, catalog), dict[str, Kept]()
+                for entry in shelf.short_entries():
+                    if isinstance(entry, Entry):
+                        naming.name([entry])
+                        if entry.memory.record_type in self._types and not entry.elsewhere:
+                            kept = Kept(entry.id, "short", SHORT_TERM, entry.memory)
+                            found.setdefault(entry.id, kept)
+                return found
+
+            short.records = work.ask(catalog, shelf, named)
 
     def _read_stored(self) -> "_Stored":
         """Ask the catalog about long-term and archives, and the file about what is pinned."""
         place, paths = self._place, self._paths
         watched = [place, *map(os.fspath, (paths.trash, paths.long_term, paths.protected))]
-        marks = [(name, _mark(name)) for name in watched]
+        marks = [(name, mark_of(name)) for name in watched]
         archives = paths.directory.glob("short_term_archive_*.jsonl")
-        marks += [(name, _mark(name)) for name in map(os.fspath, archives)]
+        marks += [(name, mark_of(name)) for name in map(os.fspath, archives)]
         self._protection = read_protection(paths.protected)
         work, shelf = self.home.workplace(dry_run=self._dry_run), self.home.shelf(self._agent)
         with work.catalog(busy_ms=BUSY_MS) as catalog:
@@ -297,38 +278,10 @@ class Hand:
             return work.ask(catalog, shelf, found)
 
 
-class _Short:
-    """What short-term and its drains hold, and how far that was read."""
-
-    def __init__(self, drains_mark: _Mark = None) -> None:
-        self.begun = False
-        self.drains_mark = drains_mark
-        self.drains: _Marks = ()
-        self.mark: _Mark = None
-        self.read_to = 0
-        self.tail = b""
-        self.records: dict[str, Kept] = {}
-        self.links: list[Link] = []
-        self.new: list[Kept] = []
-        """The records that were read last."""
-
-    def take(self, entry: Entry, types: frozenset[str], file: str) -> None:
-        """Keep what an entry says, once: a writer's own id holds while it is unique."""
-        memory = entry.memory
-        name = memory.source_id or derived_id(entry.digest)
-        known = self.records.get(name)
-        if known is not None and known.memory.fields != memory.fields:
-            name = derived_id(entry.digest)
-        self.links += [Link(name, memory.time_us, target) for target in memory.supersedes]
-        if memory.record_type in types and name not in self.records:
-            self.records[name] = Kept(name, "short", file, memory)
-            self.new.append(self.records[name])
-
-
 class _Stored(NamedTuple):
     """What long-term and archives hold."""
 
-    marks: _Marks = ()
+    marks: Marks = ()
     records: dict[str, Kept] = {}  # noqa: RUF012  (never written to)
     links: list[Link] = []  # noqa: RUF012
     removed: dict[str, list[str]] = {}  # noqa: RUF012
@@ -376,36 +329,3 @@ def _newest_first(kept: Kept) -> tuple[int, str]:
 
 def _group(kept: Kept) -> "_Group":
     return kept.memory.record_type or "", kept.memory.scope.get("session", "")
-
-
-def _whole_lines(fd: int, start: int, size: int) -> bytes:
-    """Read some lines from an offset on; nothing where none has ended."""
-    asked = CHUNK_BYTES
-    while True:
-        block = os.pread(fd, min(asked, size - start), start) if start < size else b""
-        end = block.rfind(b"\n") + 1
-        if end or len(block) < asked:
-            return block[:end]
-        asked *= 2  # a line longer than that
-
-
-def _lines(start: int, block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that may matter, each with its offset."""
-    for raw in block[:-1].split(b"\n"):
-        if any(sign in raw for sign in _SIGNS):
-            yield start, raw
-        start += len(raw) + 1
-
-
-def _mark(path: str) -> _Mark:
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _tail(fd: int, end: int) -> bytes:
-    """What stands before an offset: who wrote the file anew wrote something else there."""
-    start = max(0, end - TAIL_BYTES)
-    return os.pread(fd, end - start, start)

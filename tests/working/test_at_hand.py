@@ -15,6 +15,7 @@ from skymem.stores.drains import Cursor
 from skymem.stores.shelf import Kept
 from skymem.upkeep import forget_memories
 from skymem.working import at_hand as module
+from skymem.working import short_records
 from skymem.working.at_hand import Hand, at_hand
 
 T0 = 1_790_000_000.0
@@ -179,7 +180,7 @@ def test_a_failure_to_read_leaves_nothing_half_read(home: Home) -> None:
 
 
 def test_a_large_file_is_read_by_what_matters(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(short_records, "CHUNK_BYTES", 64)
     noise = [spelled("n" * size, None) for size in range(1, 200, 7)]
     home.remember("sky", [*noise, spelled("a" * 300), *noise, spelled("b", at=T0 + 1), *noise])
     assert seen(home) == ["b", "a" * 300]
