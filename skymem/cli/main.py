@@ -10,6 +10,7 @@ from skymem.cli import (
     config_verbs,
     context_verbs,
     daemon_verbs,
+    docs_verbs,
     erase_verbs,
     explain_verbs,
     home_verbs,
@@ -115,6 +116,7 @@ for verb in (
 app.add_typer(agents_verbs.agents_app, name="agents")
 app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")
+app.add_typer(docs_verbs.docs_app, name="docs")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(note_verbs.project_app, name="project")
 app.add_typer(playbook_verbs.playbook_app, name="playbook")

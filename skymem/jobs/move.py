@@ -10,7 +10,7 @@ import errno
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import chain, count
 from typing import Any, Final
@@ -33,6 +33,9 @@ _SERIAL: Final = count(1)
 
 DECISION_BYTES: Final = 300
 """What one decision takes in ledger and catalog, with its line's new fields."""
+
+APPEND_BYTES: Final = 1024 * 1024
+"""New memories that are appended at once, beyond the first."""
 
 SPARE_BYTES: Final = 64 * 1024
 """For cursors, status files and the names of new files."""
@@ -175,8 +178,8 @@ class Carrying:
 
     def _bring(self, spell: Spell, store: Store) -> None:
         """Write what is new, then the lines at their new place."""
-        for one in self.plan.additions:
-            self.shelf.files.append(self.shelf.paths.long_term, one.line)
+        for block in _blocks(one.line for one in self.plan.additions):
+            self.shelf.files.append(self.shelf.paths.long_term, block)
         if any(decision.action not in STAYING for decision in self.plan.decisions):
             store(self._spelled(spell))
 
@@ -223,6 +226,20 @@ class Carrying:
             after = key.fingerprint(stands.rstrip(b"\n"))
             self._moved.append([decision.id, before.hex(), after.hex()])
             yield line
+
+
+def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Put whole lines together as far as one append takes them: each is made durable once."""
+    block: list[bytes] = []
+    size = 0
+    for line in lines:
+        if block and size + len(line) > APPEND_BYTES:
+            yield b"".join(block)
+            block, size = [], 0
+        block.append(line)
+        size += len(line)
+    if block:
+        yield b"".join(block)
 
 
 def run_id(job: str, now: float) -> str:

@@ -82,6 +82,13 @@ def _share(each: Sequence[Counted]) -> dict[str, Any]:
     }
 
 
+def _ingest(each: Sequence[Counted]) -> dict[str, Any]:
+    return {
+        "chunks": sum(one.additions["chunk"] for one in each),
+        "trashed": sum(one.actions["trash"] for one in each),
+    }
+
+
 OWN: Final[Mapping[str, Keys]] = MappingProxyType(
     {
         "promote": _promote,
@@ -93,6 +100,7 @@ OWN: Final[Mapping[str, Keys]] = MappingProxyType(
         "correct": _correct,
         "profile": _profile,
         "share": _share,
+        "ingest": _ingest,
     }
 )
 

@@ -40,7 +40,7 @@ LOOKED_AT: Final = 20
 UNREADABLE: Final = "unreadable in trash"
 
 UNDOABLE = (
-    *("promote", "rotate", "compress", "merge", "prune", "share"),
+    *("promote", "rotate", "compress", "merge", "prune", "share", "ingest"),
     *("forget", "correct", "profile"),
 )
 

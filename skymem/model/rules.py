@@ -12,7 +12,7 @@ from typing import Literal
 from skymem.model.caution import USUAL_SECRETS, USUAL_TRUST, SecretRules, TrustRules
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.preference import Declared
-from skymem.model.tenants import Tenants
+from skymem.model.tenants import NO_TENANTS, Tenants
 
 Access = Literal["private", "group"]
 Backend = Literal["onnx", "sentence-transformers"]
@@ -251,7 +251,7 @@ class RetentionRules:
     """How long a restored memory is exempt from the rule that removed it (promise 10)."""
 
     budget: BudgetRules = BudgetRules()
-    tenants: Tenants = field(default_factory=Tenants)
+    tenants: Tenants = NO_TENANTS
     documents: DocumentRules = DocumentRules()
     share: tuple[ShareRule, ...] = ()
     """None: no agent sees another's memories."""

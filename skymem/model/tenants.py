@@ -44,6 +44,9 @@ class Tenants:
         return owner_name(tenant.name) if tenant is not None else ALONE_PREFIX + agent
 
 
+NO_TENANTS: Final = Tenants()
+
+
 def owner_name(tenant: str) -> str:
     """The directory of `memory/` that holds what belongs to a tenant."""
     return OWNER_PREFIX + tenant

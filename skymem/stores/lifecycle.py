@@ -87,6 +87,15 @@ class Lifecycle:
         index = "INDEXED BY memories_by_kind"
         return [one for kind in kinds for one in self._select(index, _BY_KIND, kind)]
 
+    def beginnings(self, kind: str, letters: int) -> dict[str, int]:
+        """How many of a kind have an id that begins so, by its first letters."""
+        query = (
+            "SELECT substr(id, 1, ?), COUNT(*) FROM memories INDEXED BY memories_by_kind "
+            "CROSS JOIN files USING (file) WHERE memories.agent = ? AND kind = ? AND kind <> '' "
+            "AND tier IN ('long', 'archive') GROUP BY 1"
+        )
+        return dict(self._database.execute(query, (letters, self._agent, kind)).fetchall())
+
     def same_words(self, words: bytes) -> list[Stored]:
         """Those that say the same but for case and punctuation."""
         return self._select("INDEXED BY memories_by_words", "words = ?", words)

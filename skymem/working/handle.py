@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # importing skymem costs little: each part is loaded when it is first used
     from skymem.app import Home
+    from skymem.working.documents import Documents
     from skymem.working.playbooks import Playbooks
     from skymem.working.preferences import Preferences
     from skymem.working.scratchpad import Scratchpad
@@ -36,3 +37,10 @@ class WorkingMemory:
         from skymem.working.playbooks import Playbooks
 
         return Playbooks(self._home, self.agent)
+
+    @property
+    def documents(self) -> "Documents":
+        """The documents and `agent.md` of its tenant, by explicit call (rows W8, W9)."""
+        from skymem.working.documents import Documents
+
+        return Documents(self._home, self.agent)

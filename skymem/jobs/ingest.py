@@ -1,0 +1,122 @@
+"""Ingest: what a document says now takes the place of what it said before (row W8).
+
+A plan like any other: new chunks are appended to long-term, and those that the document does not
+say any more go to trash. What it says still stays as it is; so a run that was killed in
+the middle is finished by the next, and nothing is there twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from skymem.jobs import removal
+from skymem.jobs.move import Carrying
+from skymem.jobs.sight import Sight
+from skymem.jobs.table import Job
+from skymem.model.chunk import CHUNK, citation_of, document_key, same
+from skymem.model.memory import Memory
+from skymem.model.plan import Addition, Damage, Decision, Plan, Reason
+from skymem.policy.promote import quarantine
+from skymem.stores.catalog import Catalog
+from skymem.stores.lifecycle import Lifecycle
+from skymem.stores.protection import read_protection
+
+INGEST: Final = "ingest"
+GATE: Final = "document"
+BY_HAND: Final = "by_hand"
+"""Of what a person forgot: a chunk that was forgotten does not come back with its document."""
+
+CHUNKS_MAX: Final = 1_000_000
+"""Of one document, that are looked up."""
+
+Why = Literal["says no more", "removed"]
+
+
+class New(NamedTuple):
+    """A chunk as a line of long-term."""
+
+    id: str
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What one document says now."""
+
+    document: str
+    """Its path."""
+
+    chunks: Mapping[str, New]
+    """By what makes them the same as before (`model.chunk.same`); none: the document is gone."""
+
+    why: Why = "says no more"
+
+
+def ingest(documents: Sequence[Saying], touched: set[str]) -> Job:
+    """The job that takes in just these; `touched` gets those of which anything changes."""
+    return Job(lambda sight: plan(sight, documents, touched), apply)
+
+
+def plan(sight: Sight, documents: Sequence[Saying], touched: set[str]) -> Plan:
+    """Decide what is new of each document, and what is no more."""
+    found = Plan(INGEST, sight.agent)
+    for entry in sight.reading.entries():
+        if isinstance(entry, Damage):
+            found.decisions.append(quarantine(entry))
+            continue
+        found.lines += 1
+    for one in documents:
+        before = len(found.additions) + len(found.decisions)
+        _decide(sight, one, found)
+        if len(found.additions) + len(found.decisions) > before:
+            touched.add(one.document)
+    found.decisions += removal.repeats(sight, found.decisions)
+    return found
+
+
+def apply(carrying: Carrying) -> str:
+    """Append what is new, then move what is no more to trash."""
+    return removal.apply(carrying)
+
+
+def known_chunks(catalog: Catalog, agent: str, document: str) -> list[str]:
+    """The ids of a document's chunks, in trash as well."""
+    return catalog.find_by_prefix(agent, document_key(document), CHUNKS_MAX)
+
+
+def _decide(sight: Sight, saying: Saying, found: Plan) -> None:
+    ids = known_chunks(sight.catalog, sight.agent, saying.document)
+    places = sight.catalog.find(sight.agent, ids)
+    living = {name: place for name, place in places.items() if place.tier != "trash"}
+    there = {kept.id: kept.memory for kept in sight.shelf.read(living)}
+    new = dict(saying.chunks)
+    gone = [name for name, memory in there.items() if not _is_said(memory, new)]
+    if new and len(living) < len(places):
+        for held in sight.shelf.trash.all():
+            forgotten = held.id in places and held.reason.gate == BY_HAND
+            _keep(found, "forgotten", int(forgotten and _is_said(held.memory, new)))
+    found.additions += [Addition(CHUNK, one.id, one.line) for one in new.values()]
+    protection = read_protection(sight.shelf.paths.protected)
+    for stored in Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds).named(gone):
+        if protection.is_pinned(stored.id, there[stored.id]):
+            _keep(found, "pinned", 1)
+            continue
+        reason = Reason(GATE, note=saying.why)
+        place = (-1, stored.start, stored.end)
+        found.decisions.append(Decision("trash", stored.id, *place, reason, stored.file))
+
+
+def _is_said(memory: Memory, new: dict[str, New]) -> bool:
+    """Whether the document says this still; then it is nothing new, and taken out of there."""
+    citation = citation_of(memory)
+    if citation is None:
+        return False
+    for time_us in (None, memory.time_us):
+        if new.pop(same(citation, memory.content, time_us), None) is not None:
+            return True
+    return False
+
+
+def _keep(found: Plan, gate: str, count: int) -> None:
+    if count:
+        found.kept[gate] = found.kept.get(gate, 0) + count

@@ -1,0 +1,1 @@
+"""Reading documents: one module for each format, which makes blocks of text of a file's bytes."""
