@@ -12,11 +12,15 @@ from statistics import median
 
 import skymem
 from benchmarks import floors
+from benchmarks.texts import texts
 from skymem import app
 from skymem.agent import AgentMemory
+from skymem.stores.lock import holder_of
 
 ROUNDS = 7
 TIMES = 500
+PREFERENCES = 100
+FOUND = 100
 SNIPPET = "Half of the rows from May have no region, as the import of that month was cut short."
 
 
@@ -69,7 +73,36 @@ def scratchpad(memory: AgentMemory, root: Path) -> None:
     )
 
 
-MEASURED: tuple[Callable[[AgentMemory, Path], None], ...] = (scratchpad,)
+def preferences(memory: AgentMemory, root: Path) -> None:
+    """Rows W3, W5 and W7: a preference by its id, what applies, and by likeness with the engine."""
+    kept = memory.preferences
+    situations = [*texts(2 * PREFERENCES + FOUND)]
+    for number in range(PREFERENCES):
+        kept.update(f"key {number}", situations[number][:200], user_id=f"user{number % 10}")
+        kept.add_rule(f"rule {number}", when={"persona": f"p{number}"}, effect={"depth": "deep"})
+    home = app.open_home(str(root))
+    home.run_job("promote")
+    home.run_job("index")
+    stated = root / "memory" / memory.agent / "short_term.jsonl"
+    floor = microseconds(lambda: os.stat(stated))
+    last = f"key {PREFERENCES - 1}"
+    user = f"user{(PREFERENCES - 1) % 10}"
+    by_id = microseconds(lambda: kept.get(last, user_id=user))
+    tell("preference by its id", by_id, floor, "one stat", "≤ 1000 µs")
+    applied = microseconds(lambda: kept.apply({"persona": "p7"}, user_id=user), TIMES // 10)
+    tell(f"{2 * PREFERENCES} preferences applied", applied, floor, "one stat")
+    asked = iter(situations[PREFERENCES:] * ROUNDS)
+    assert kept.find(next(asked)).mode == "meaning"
+    engine = home.engine()
+    encoded = microseconds(lambda: engine.likeness(next(asked), ["x"]), FOUND // 10)
+    found = microseconds(lambda: kept.find(next(asked)), FOUND // 10)
+    tell("preference by likeness", found, encoded, "one encode by the engine", "≤ 50 ms")
+    engine.leave()
+    while holder_of(home.paths.engine_lock):  # it still puts its files in order
+        time.sleep(0.05)
+
+
+MEASURED: tuple[Callable[[AgentMemory, Path], None], ...] = (scratchpad, preferences)
 
 
 def main() -> None:

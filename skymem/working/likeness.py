@@ -38,10 +38,12 @@ class Likeness(NamedTuple):
 
 def likeness(home: "Home", agent: str, text: str, texts: Sequence[str]) -> Likeness:
     """Say how near a text is to each of some others."""
-    by_words = [shared_words(text, one) for one in texts]
     if not texts:
         return Likeness([], MEANING, [])
-    best = sorted(range(len(texts)), key=lambda at: (-by_words[at], at))[:TEXTS_MAX]
+    best = [*range(len(texts))]
+    if len(texts) > TEXTS_MAX:
+        by_words = [shared_words(text, one) for one in texts]
+        best = sorted(best, key=lambda at: (-by_words[at], at))[:TEXTS_MAX]
     try:
         engine = home.engine()
         wait = ANSWER_SECONDS if engine.running() else START_SECONDS
@@ -49,6 +51,7 @@ def likeness(home: "Home", agent: str, text: str, texts: Sequence[str]) -> Liken
             text, [texts[at] for at in best], agent=agent, deadline_seconds=wait
         )
     except (BusyError, DiskError, EngineUnavailableError, UsageError) as error:
+        by_words = [shared_words(text, one) for one in texts]
         return Likeness(by_words, WORDS, [f"compared by words alone: {error}"])
     scores = [0.0] * len(texts)
     for at, cosine in zip(best, answer["cosines"], strict=True):
