@@ -9,6 +9,7 @@ from skymem.cli import (
     audit_verbs,
     config_verbs,
     context_verbs,
+    conversation_verbs,
     daemon_verbs,
     docs_verbs,
     erase_verbs,
@@ -117,6 +118,7 @@ app.add_typer(agents_verbs.agents_app, name="agents")
 app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(docs_verbs.docs_app, name="docs")
+app.add_typer(conversation_verbs.conversation_app, name="conversation")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(note_verbs.project_app, name="project")
 app.add_typer(playbook_verbs.playbook_app, name="playbook")

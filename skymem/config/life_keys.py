@@ -5,6 +5,7 @@ from typing import Final
 from skymem.config.key import (
     BUDGET,
     COMPRESS,
+    CONVERSATION,
     KIND,
     MERGE,
     PRUNE,
@@ -18,6 +19,7 @@ from skymem.config.units import format_duration, format_percentage
 from skymem.model.rules import (
     BudgetRules,
     CompressRules,
+    ConversationRules,
     MergeRules,
     PruneRules,
     RetentionRules,
@@ -31,6 +33,7 @@ _LONGEST: Final = 100 * 366 * _DAY
 
 _COMPRESS: Final = CompressRules()
 _MERGE: Final = MergeRules()
+_CONVERSATION: Final = ConversationRules()
 _PRUNE: Final = PruneRules()
 _SUMMARIZER: Final = SummarizerRules("", "")
 _BUDGET: Final = BudgetRules()
@@ -121,6 +124,25 @@ LIFE_KEYS: Final = (
     Key(
         RULES_FILE, MERGE, "batch", "whole number", str(_MERGE.batch),
         "Such notes merged into one summary.", "batch: 5", "N8", 2, 50,
+    ),
+    _section(
+        "conversation", "When a conversation is summed up, and how briefly.",
+        "conversation: {after_turns: 20, summary_chars: 2000}", "W11",
+    ),
+    Key(
+        RULES_FILE, CONVERSATION, "after_turns", "whole number", str(_CONVERSATION.after_turns),
+        "Turns since the last summary from which it is time for the next.", "after_turns: 20",
+        "W11", 1, 10_000,
+    ),
+    Key(
+        RULES_FILE, CONVERSATION, "after_chars", "whole number", str(_CONVERSATION.after_chars),
+        "Or so many characters in them.", "after_chars: 8000", "W11", 1, 10**7,
+    ),
+    Key(
+        RULES_FILE, CONVERSATION, "summary_chars", "whole number",
+        str(_CONVERSATION.summary_chars),
+        "How long a summary may be; what there is no room for is told.", "summary_chars: 2000",
+        "W11", 100, 100_000,
     ),
     _section(
         "prune", "What leaves for trash beside what has expired.",

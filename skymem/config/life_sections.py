@@ -15,6 +15,7 @@ from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
 from skymem.config.key import (
     BUDGET,
     COMPRESS,
+    CONVERSATION,
     DOCUMENTS,
     MERGE,
     PLAYBOOKS,
@@ -156,6 +157,11 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
         MERGE: {
             "after": seconds("after_seconds"),
             "batch": Setting("batch", fields.whole),
+        },
+        CONVERSATION: {
+            "after_turns": Setting("after_turns", fields.whole),
+            "after_chars": Setting("after_chars", fields.whole),
+            "summary_chars": Setting("summary_chars", fields.whole),
         },
         PRUNE: {
             "older_than": seconds("older_than_seconds", optional=True),

@@ -227,6 +227,19 @@ class ShareRule:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationRules:
+    """When a conversation is summed up, and how long that may be (row W11)."""
+
+    after_turns: int = 20
+    """Turns that no summary stands for yet."""
+
+    after_chars: int = 8_000
+    """Or so much text in them."""
+
+    summary_chars: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -245,6 +258,7 @@ class RetentionRules:
     kinds: Kinds = KINDS
     compress: CompressRules = CompressRules()
     merge: MergeRules = MergeRules()
+    conversation: ConversationRules = ConversationRules()
     prune: PruneRules = PruneRules()
     trash: TrashRules = TrashRules()
     restore_grace_seconds: float = 30 * 86_400.0

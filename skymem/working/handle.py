@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # importing skymem costs little: each part is loaded when it is first used
     from skymem.app import Home
+    from skymem.working.conversation import Conversations
     from skymem.working.documents import Documents
     from skymem.working.playbooks import Playbooks
     from skymem.working.preferences import Preferences
@@ -44,3 +45,9 @@ class WorkingMemory:
         from skymem.working.documents import Documents
 
         return Documents(self._home, self.agent)
+
+    def conversation(self) -> "Conversations":
+        """Sums conversations up when they have grown long (row W11)."""
+        from skymem.working.conversation import Conversations
+
+        return Conversations(self._home, self.agent)

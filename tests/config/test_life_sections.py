@@ -16,6 +16,7 @@ from skymem.errors import ConfigurationError
 from skymem.model.rules import (
     BudgetRules,
     CompressRules,
+    ConversationRules,
     MergeRules,
     PruneRules,
     RetentionRules,
@@ -46,6 +47,7 @@ kinds:
   recipe: {importance: 0.6, merge: true, ttl: 12h}
   crumb: {compress: false}
   no: {promote: false}
+conversation: {after_turns: 4, after_chars: 500, summary_chars: 900}
 """
 
 
@@ -65,6 +67,7 @@ def test_every_value_arrives(tmp_path: Path) -> None:
     assert (summarizer.model, summarizer.key_env) == ("llama3.2", "MY_KEY")
     assert (summarizer.deadline_seconds, summarizer.tokens_max) == (20, 2000)
     assert (rules.merge.after_seconds, rules.merge.batch) == (3 * 86_400, 4)
+    assert rules.conversation == ConversationRules(4, 500, 900)
     assert (rules.prune.older_than_seconds, rules.prune.importance_below) == (365 * 86_400, 0.3)
     assert rules.prune.archive_bytes_max == 2 * 1024**3
     assert (rules.trash.keep_seconds, rules.restore_grace_seconds) == (7 * 86_400, 10 * 86_400)

@@ -1,0 +1,236 @@
+"""A conversation summed up when it has grown long, for its older turns to be replaced (row W11).
+
+    done = memory.conversation.summarize(turns, session="s1", store=True)
+    if done.new:                       # else done.reason says why it is too early
+        turns = []                     # done.text stands for them
+
+What is said is quoted, each quotation with its turn. The last summary of the session is one of the
+inputs; the same input gives the same summary with the same id, and is written once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from skymem.errors import InvalidMemoryError, UsageError
+from skymem.model.conversation import (
+    CONVERSATION,
+    Conversation,
+    Fact,
+    Scope,
+    Turn,
+    content,
+    conversation_of,
+    fields_of,
+)
+from skymem.model.marks import SENSITIVE, inherited
+from skymem.model.memory import Memory
+from skymem.model.records import seconds
+from skymem.model.spelling import new_fields
+from skymem.model.strict_json import LineDamage
+from skymem.policy.form import admit_fields
+from skymem.policy.rolling import Rolled, new_turns, not_due, roll
+from skymem.working.at_hand import at_hand
+from skymem.working.turns import snippets_of, turns_of
+
+if TYPE_CHECKING:
+    from skymem.app import Home
+
+ORIGIN_OF_ROLE: Final[Mapping[str, str]] = {"user": "user", "tool": "tool", "function": "tool"}
+"""Where a turn comes from; whoever else speaks is an agent."""
+
+IMPORTANCE: Final = 0.4
+"""What a summary is worth: as much as another that a session came to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summarized:
+    """What came of it."""
+
+    reason: str
+    """Why no new summary was made; "" when one was."""
+
+    line: Mapping[str, Any] | None
+    """The summary that stands now, to be stored as it is; None where there is none yet."""
+
+    conversation: Conversation
+    replaces: tuple[str, ...] = ()
+    """Ids of the turns that it stands for now and did not before."""
+
+    left_out: tuple[Fact, ...] = ()
+    """Facts of importance that there was no room for."""
+
+    passed_over: int = 0
+    """How many others there was none for."""
+
+    chars_max: int = 0
+    written: bool = False
+
+    @property
+    def new(self) -> bool:
+        """Whether a summary was made."""
+        return not self.reason
+
+    @property
+    def id(self) -> str | None:
+        """The summary's id."""
+        return None if self.line is None else self.line["id"]
+
+    @property
+    def text(self) -> str:
+        """What it says; "" where there is none yet."""
+        return "" if self.line is None else self.line["content"]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_json(self) -> dict[str, Any]:
+        """Spell it as `skymem conversation summarize --json` prints it."""
+        lost = [one.said for fact in self.left_out for one in fact]
+        return {
+            "new": self.new,
+            "reason": self.reason,
+            "id": self.id,
+            "text": self.text,
+            "chars": len(self.text),
+            "max_chars": self.chars_max,
+            "turns": self.conversation.turns,
+            "replaces": [*self.replaces],
+            "facts": [[one.to_json() for one in fact] for fact in self.conversation.facts],
+            "left_out": {
+                "facts": len(self.left_out),
+                "others": self.passed_over,
+                "turns": [*dict.fromkeys(one.source for one in lost)],
+                "in_all": self.conversation.left_out,
+            },
+            "written": self.written,
+            "line": None if self.line is None else {**self.line},
+        }
+
+
+class Conversations:
+    """The conversations of one agent."""
+
+    def __init__(self, home: "Home", agent: str) -> None:
+        self._home = home
+        self._agent = agent
+
+    def summarize(
+        self,
+        turns: Iterable[Turn | Mapping[str, Any]],
+        scratchpad: Any = None,
+        *,
+        session: str = "",
+        previous: "Summarized | Mapping[str, Any] | None" = None,
+        user_id: str | None = None,
+        force: bool = False,
+        store: bool = False,
+    ) -> Summarized:
+        """Sum a conversation up where it has grown long enough since the last time.
+
+        Args:
+            turns: all of the conversation, or what was said since: `{"role": …, "content": …}`
+                each, with `ts` and `id` where there are such.
+            scratchpad: what was written down on the way: `memory.scratchpad`, or texts.
+            session: which conversation it is; its last summary is then found.
+            previous: the last summary, of who keeps them himself: the result or its `line`.
+            user_id: whom it is with.
+            force: now, however short it is.
+            store: write the summary down, once; it takes the place of the session's last one.
+
+        Returns:
+            The summary that stands now; `new` when it was made by this call, else with the
+            `reason` why not.
+
+        Raises:
+            InvalidMemoryError: a turn is none; all are named.
+            UsageError: there is no session to store it under.
+        """
+        if store and not session:
+            raise UsageError("a summary is stored under its session: name one")
+        said, noted = turns_of(turns), snippets_of(scratchpad)
+        lasts = self._lasts(session) if previous is None else [_line_of(previous)]
+        last = _united(lasts)
+        fresh = new_turns(last, said)
+        rules = self._home.rules.conversation
+        reason = "" if force else not_due(fresh, rules)
+        if not fresh and not (force and noted):
+            reason = "nothing was said since the last summary" if lasts else "nothing was said"
+        if reason:
+            line = lasts[0].fields if lasts else None
+            return Summarized(reason, line, last or Conversation(), chars_max=rules.summary_chars)
+        rolled = roll(last, fresh, noted, rules.summary_chars)
+        whose = {"user_id": user_id} if user_id else {}
+        careful = any(turn.sensitive for turn in (*fresh, *noted))
+        marks = _marks(lasts, rolled.conversation, sensitive=careful)
+        scope = Scope(session, [*map(_name, lasts)], {**whose, **marks})
+        return self._made(rolled, fresh, scope, store=store)
+
+    def _made(
+        self, rolled: Rolled, fresh: Sequence[Turn], scope: Scope, *, store: bool
+    ) -> Summarized:
+        from skymem.app import now
+
+        made = rolled.conversation
+        fields = fields_of(made, scope)
+        moment = now() if made.until_us is None else seconds(made.until_us)
+        rules = self._home.rules
+        line = new_fields(content(made), ts=moment, importance=IMPORTANCE, extra=fields)
+        admitted = admit_fields(
+            line["content"],
+            limit=rules.line_bytes_max,
+            now=moment,
+            importance=IMPORTANCE,
+            extra=fields,
+        )
+        if store:
+            self._home.remember(self._agent, [admitted.raw])
+        return Summarized(
+            "",
+            line,
+            made,
+            tuple(turn.id for turn in fresh),
+            tuple(rolled.left_out),
+            rolled.passed_over,
+            rules.conversation.summary_chars,
+            written=store,
+        )
+
+    def _lasts(self, session: str) -> list[Memory]:
+        """The summaries of a session that hold, newest first: one, or of two at once both."""
+        if not session:
+            return []
+        found = at_hand(self._home, self._agent).of(CONVERSATION)
+        return [kept.memory for kept in found if kept.memory.scope.get("session") == session]
+
+
+def _line_of(previous: "Summarized | Mapping[str, Any]") -> Memory:
+    fields = previous.line if isinstance(previous, Summarized) else previous
+    try:
+        memory = Memory({**(fields or {})})
+        conversation_of(memory)
+    except (InvalidMemoryError, LineDamage) as error:
+        raise InvalidMemoryError(f"the last summary is none: {error}") from None
+    if memory.source_id is None:
+        raise InvalidMemoryError('the last summary is none: field "id" is missing')
+    return memory
+
+
+def _name(memory: Memory) -> str:
+    return memory.source_id or ""
+
+
+def _united(lasts: Sequence[Memory]) -> Conversation | None:
+    """Read the last summary; of several that were written at once, what all of them say."""
+    if not lasts:
+        return None
+    newest, *others = [conversation_of(memory) for memory in lasts]
+    said = [fact for one in reversed(others) for fact in one.facts]
+    return replace(newest, facts=(*said, *newest.facts))
+
+
+def _marks(lasts: Sequence[Memory], made: Conversation, *, sensitive: bool) -> dict[str, Any]:
+    """It is from where the least trusted of its parts is; one sensitive part makes it sensitive."""
+    origins = {ORIGIN_OF_ROLE.get(quote.role, "agent") for quote in made.quotes()}
+    parts = [Memory({"content": "-", "origin": one}) for one in sorted(origins)]
+    return inherited([*lasts, *parts]) | ({"sensitivity": SENSITIVE} if sensitive else {})

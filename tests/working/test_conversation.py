@@ -1,0 +1,174 @@
+"""A conversation summed up, stored under its session, and rolled on (row W11)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skymem.agent import AgentMemory, open_memory
+from skymem.app import init_home, open_home
+from skymem.errors import InvalidMemoryError, UsageError
+from skymem.model.strict_json import parse_object
+
+RULES = "conversation: {after_turns: 4, after_chars: 400, summary_chars: 300}\n"
+TURNS: list[dict[str, Any]] = [
+    {"role": "user", "content": "We decided to ship Apollo on 3 May.", "ts": 1_790_000_000},
+    {"role": "assistant", "content": "Noted. I will tell Ann.", "ts": 1_790_000_001},
+    {"role": "tool", "content": "rows 12", "ts": 1_790_000_002, "id": "call-7"},
+    {"role": "user", "content": [{"type": "text", "text": "Thanks!"}], "ts": 1_790_000_003.5},
+]
+MORE: list[dict[str, Any]] = [
+    {"role": "user", "content": "The budget is 900 euros."},
+    {"role": "assistant", "content": None},
+    {"role": "assistant", "content": "Shall I book Lisbon?"},
+    {"role": "user", "content": "yes"},
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> AgentMemory:
+    init_home(tmp_path / "home")
+    (tmp_path / "home/retention_rules.yaml").write_text(RULES)
+    return open_memory("sky", home=str(tmp_path / "home"))
+
+
+def lines(memory: AgentMemory) -> list[dict[str, Any]]:
+    path = memory._home.paths.agent("sky").short_term
+    raw = path.read_bytes().split(b"\n") if path.exists() else []
+    return [parse_object(one) for one in raw if one]
+
+
+def test_too_short_a_conversation_is_left_alone_and_told_why(memory: AgentMemory) -> None:
+    done = memory.conversation.summarize(TURNS[:2], session="s1", store=True)
+    assert (done.new, done.id, done.text, done.written) == (False, None, "", False)
+    assert done.reason == "2 new turns of 4, 58 characters of 400"
+    assert lines(memory) == []
+    assert memory.conversation.summarize(TURNS[:2], force=True).new
+    assert memory.conversation.summarize([], force=True).reason == "nothing was said"
+
+
+def test_a_summary_is_given_back_to_be_stored_and_says_what_it_stands_for(
+    memory: AgentMemory,
+) -> None:
+    done = memory.conversation.summarize(TURNS)
+    assert done.text == (
+        "Conversation so far, 4 turns:\n"
+        "- user: We decided to ship Apollo on 3 May.\n"
+        "- assistant: I will tell Ann.\n"
+        "- tool: rows 12"
+    )
+    assert lines(memory) == []
+    assert done.line is not None
+    assert done.line["content"] == done.text
+    assert done.line["ts"] == 1_790_000_003.5
+    assert done.line["origin"] == "tool"  # as the least trusted of what it quotes
+    assert len(done.replaces) == 4
+    assert done.replaces[2] == "call-7"
+    assert "turn:call-7" in done.line["evidence"]
+
+
+def test_a_stored_one_takes_the_place_of_the_last_and_carries_its_facts(
+    memory: AgentMemory,
+) -> None:
+    first = memory.conversation.summarize(TURNS, session="s1", store=True)
+    second = memory.conversation.summarize([*TURNS, *MORE], session="s1", store=True)
+    assert second.conversation.turns == 8
+    assert len(second.replaces) == 4
+    assert "ship Apollo on 3 May" in second.text
+    assert second.text.endswith("- assistant: Shall I book Lisbon?\n- user: yes")
+    stored = lines(memory)
+    assert [one["id"] for one in stored] == [first.id, second.id]
+    assert stored[1]["supersedes"] == [first.id]
+    assert {one["session"] for one in stored} == {"s1"}
+    other = memory.conversation.summarize(MORE, session="s2", store=True)
+    assert "Apollo" not in other.text
+
+
+def test_the_same_turns_give_the_same_summary_which_is_written_once(memory: AgentMemory) -> None:
+    assert memory.conversation.summarize(TURNS).id == memory.conversation.summarize(TURNS).id
+    first = memory.conversation.summarize(TURNS, session="s1", store=True)
+    again = memory.conversation.summarize(TURNS, session="s1", store=True, force=True)
+    assert (again.id, again.text, again.new) == (first.id, first.text, False)
+    assert again.reason == "nothing was said since the last summary"
+    assert len(lines(memory)) == 1
+    untimed = [memory.conversation.summarize(MORE, force=True).id for _ in range(2)]
+    assert untimed[0] == untimed[1]  # also where the line's own time is that of the call
+
+
+def test_who_keeps_the_summaries_himself_hands_the_last_one_in(memory: AgentMemory) -> None:
+    first = memory.conversation.summarize(TURNS)
+    by_object = memory.conversation.summarize([*TURNS, *MORE], previous=first)
+    by_line = memory.conversation.summarize(MORE, previous=json.loads(json.dumps(first.line)))
+    assert by_object.id == by_line.id
+    assert "Apollo" in by_line.text
+    with pytest.raises(InvalidMemoryError, match=r'the last summary is none: field "record_type"'):
+        memory.conversation.summarize(MORE, previous={"content": "x"})
+    bad = {**(first.line or {}), "payload": {"facts": [[{"role": "user"}]]}}
+    with pytest.raises(InvalidMemoryError, match=r'payload.facts: field "text"'):
+        memory.conversation.summarize(MORE, previous=bad)
+
+
+def test_of_two_that_were_written_at_once_nothing_is_lost(memory: AgentMemory) -> None:
+    home = memory._home
+    ours = memory.conversation.summarize(TURNS, session="s1", store=True)
+    theirs = AgentMemory(open_home(str(home.paths.root)), "sky").conversation
+    line = theirs.summarize(MORE, user_id="ann").line
+    assert line is not None
+    home.remember("sky", [json.dumps({**line, "session": "s1"}).encode() + b"\n"])
+    done = memory.conversation.summarize(
+        [{"role": "user", "content": "Bye, Ann."}], session="s1", store=True, force=True
+    )
+    assert "Apollo" in done.text
+    assert "900 euros" in done.text
+    assert set(lines(memory)[-1]["supersedes"]) == {ours.id, line["id"]}
+
+
+def test_what_was_written_down_on_the_way_goes_in(memory: AgentMemory) -> None:
+    done = memory.conversation.summarize(TURNS, ["Margins fell as fuel rose."])
+    assert "- scratchpad: Margins fell as fuel rose." in done.text
+    with pytest.raises(InvalidMemoryError, match="snippet 1: neither text nor"):
+        memory.conversation.summarize(TURNS, [7])
+
+
+def test_a_summary_of_what_is_sensitive_is_sensitive(memory: AgentMemory) -> None:
+    secret = {"role": "user", "content": "My rent is 900.", "sensitivity": "sensitive"}
+    done = memory.conversation.summarize([secret], session="s1", force=True, store=True)
+    assert lines(memory)[0]["sensitivity"] == "sensitive"
+    later = memory.conversation.summarize(MORE, session="s1", store=True)
+    assert later.line is not None
+    assert later.line["sensitivity"] == "sensitive"
+    assert done.id in later.line["supersedes"]
+    assert "900" not in memory.context("What is the rent?").text
+
+
+def test_what_did_not_fit_is_told_with_its_turns(memory: AgentMemory) -> None:
+    many = [
+        {"role": "user", "content": f"We decided that Bob gets {n} cars.", "id": f"t{n}"}
+        for n in range(20)
+    ]
+    done = memory.conversation.summarize(many)
+    told = done.as_json()
+    assert told["chars"] <= told["max_chars"] == 300
+    kept = {one["source"] for fact in told["facts"] for one in fact}
+    assert kept | {*told["left_out"]["turns"]} == {f"t{n}" for n in range(20)}
+    assert told["left_out"]["facts"] == told["left_out"]["in_all"] == 20 - len(kept)
+
+
+def test_every_bad_turn_is_named_and_none_counts(memory: AgentMemory) -> None:
+    bad: list[Any] = [TURNS[0], {"role": 7}, "x", {"role": "user", "content": "a", "ts": "soon"}]
+    with pytest.raises(InvalidMemoryError) as caught:
+        memory.conversation.summarize(bad)
+    assert str(caught.value).split("\n") == [
+        'turn 2: field "role": say who speaks: user, assistant or tool',
+        'turn 3: not an object like {"role": "user", "content": "…"}',
+        'turn 4: field "ts": not a time in ISO 8601 (2025-11-08T12:34:56Z)',
+    ]
+    for content in (7, ["x"], [{"type": "text", "text": 7}]):
+        with pytest.raises(InvalidMemoryError, match='turn 1: field "content"'):
+            memory.conversation.summarize([{"role": "user", "content": content}])
+
+
+def test_without_a_session_there_is_nowhere_to_store_it(memory: AgentMemory) -> None:
+    with pytest.raises(UsageError, match="a summary is stored under its session"):
+        memory.conversation.summarize(TURNS, store=True)
