@@ -188,6 +188,9 @@ class AgentMemory(WorkingMemory):
         max_chars: int | None = None,
         limit: int | None = None,
         at: float | datetime | None = None,
+        session: str | None = None,
+        situation: Mapping[str, Any] | None = None,
+        documents: int = 3,
     ) -> "Context":
         """Make the block to put into a prompt: notes by layer, and what is recalled (row N11).
 
@@ -197,6 +200,9 @@ class AgentMemory(WorkingMemory):
             max_chars: how long it may be; `$SKYMEM_CONTEXT_MAX_CHARS`, else 8000, when left out.
             limit: how many memories it may hold; `$SKYMEM_CONTEXT_LIMIT`, else any number.
             at: as it was at that moment; what was forgotten since is not back.
+            session: the conversation; that of `$SKYMEM_SESSION` when left out.
+            situation: what conditions of preferences are compared with.
+            documents: passages of documents that fit the message.
 
         Returns:
             Its `text`, which `str()` gives too, and its `layers` with what did not fit.
@@ -214,6 +220,7 @@ class AgentMemory(WorkingMemory):
             max_chars=max_chars,
             limit=limit,
             at_us=microseconds_of(at, "at"),
+            beside=prompting.Beside(session, situation or {}, documents),
         )
 
     def hooks(self) -> "Hooks":

@@ -7,18 +7,40 @@ import os
 import platform
 import sys
 import warnings
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from skymem import doors
 from skymem.config.hook_variables import HookSettings, hook_settings
 from skymem.errors import SkymemError
+from skymem.policy.context import BUSINESS, DOCUMENTS
 from skymem.policy.quoting import without_fenced
 from skymem.recall.context import Context, want
 from skymem.recall.context import context as read_context
 from skymem.stores.recall_log import note_recalled
+from skymem.working.layers import DOCUMENTS_MAX, Asked, Working, working
 
 if TYPE_CHECKING:
     from skymem.app import Home
+
+
+OTHERS: Final = frozenset({BUSINESS, DOCUMENTS})
+"""Layers of what is the tenant's, and not the agent's own."""
+
+
+class Beside(NamedTuple):
+    """What of working memory is asked about, beside the message."""
+
+    session: str | None = None
+    """The conversation; that of `$SKYMEM_SESSION` when left out."""
+
+    situation: Mapping[str, Any] = MappingProxyType({})
+    """What conditions of preferences are compared with."""
+
+    documents: int = DOCUMENTS_MAX
+    """Passages of documents that fit the message; 0: none."""
+
 
 CRUMB: Final = "crumb"
 """What was said of late; soon of no use (row R1)."""
@@ -36,7 +58,7 @@ def settings_of(home: "Home") -> HookSettings:
     return hook_settings(home.workplace().environment)
 
 
-def context(
+def context(  # noqa: PLR0913  (all but the first by name)
     home: "Home",
     agent: str,
     message: str = "",
@@ -46,6 +68,7 @@ def context(
     limit: int | None = None,
     at_us: int | None = None,
     settings: HookSettings | None = None,
+    beside: Beside | None = None,
 ) -> Context:
     """Make the block to put into a prompt.
 
@@ -56,8 +79,10 @@ def context(
         user_id: whom it is for: what is another user's is left out.
         max_chars: how long it may be; as the environment says, else 8000, when left out.
         limit: how many memories it may hold; as the environment says, else any number.
-        at_us: as it was at that moment, microseconds since the epoch.
+        at_us: as it was at that moment, microseconds since the epoch; without working memory, which
+            is of now.
         settings: what the environment says, where it was read already.
+        beside: what else of working memory is asked about: conversation, situation, documents.
 
     Raises:
         UsageError: a value is outside its range.
@@ -73,8 +98,12 @@ def context(
         at_us=at_us,
     )
     home.only_owner("recall")
-    made = read_context(home.workplace(), agent, wanted, home.engine, machine())
-    told = [piece.id for layer in made.layers for piece in layer.pieces]
+    asked = Asked(message, user_id, *(beside or Beside()))
+    found = Working(()) if at_us is not None else working(home, agent, asked)
+    made = read_context(home.workplace(), agent, wanted, home.engine, machine(), found.layers)
+    made.degraded.extend(one for one in found.degraded if one not in made.degraded)
+    own = [layer for layer in made.layers if layer.name not in OTHERS]
+    told = [piece.id for layer in own for piece in layer.pieces]
     if told and home.rules.recall_log and at_us is None:
         note_recalled(home.paths, home.files, agent, told, times=0)
     made.degraded.extend(home.faults)

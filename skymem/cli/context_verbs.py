@@ -30,22 +30,45 @@ def context(
         typer.Option(help="How many memories, at most; else $SKYMEM_CONTEXT_LIMIT, else any."),
     ] = None,
     at: At = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The conversation; else $SKYMEM_SESSION, else default."),
+    ] = None,
+    situation: Annotated[
+        str | None,
+        typer.Option("--when", metavar="JSON", help="The situation that preferences apply in."),
+    ] = None,
+    documents: Annotated[
+        int, typer.Option(min=0, max=100, help="Passages of documents that fit, at most.")
+    ] = 3,
     as_json: Json = False,
 ) -> None:
     """Make the block to put into a prompt: notes by layer, and what is recalled for the message.
 
-    Who the agent is, how it thinks, the machine, the user, 10 rules and 5 summaries; quoted as
-    data, with origin and trust, without what is sensitive. No memory is cut in half.
+    Who the agent is, how it thinks, the machine, the user, 10 rules, 5 summaries, and working
+    memory: preferences, business, documents, playbooks, the conversation; quoted as data, with
+    origin and trust, without what is sensitive. No memory is cut in half.
 
     Example: skymem context "when are reports due?" --user ann --max-chars 4000
     """
+    from skymem.cli.pref_verbs import read_object
+    from skymem.prompting import Beside
     from skymem.prompting import context as make
 
     _, at_us = moment_of(at)
     spoken = globals_of(context)
     home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
-    made = make(home, agent, message, user_id=user, max_chars=max_chars, limit=limit, at_us=at_us)
+    made = make(
+        home,
+        agent,
+        message,
+        user_id=user,
+        max_chars=max_chars,
+        limit=limit,
+        at_us=at_us,
+        beside=Beside(session, read_object(situation, "the situation") or {}, documents),
+    )
     for reason in made.degraded:
         if reason not in home.faults:  # told already
             render.complain(reason)

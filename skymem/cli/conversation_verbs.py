@@ -22,8 +22,9 @@ def conversation_summarize(
         Path, typer.Argument(help="JSON lines or a JSON array of turns; - is stdin.")
     ] = Path("-"),
     session: Annotated[
-        str, typer.Option(metavar="ID", help="Which conversation; its last summary goes in.")
-    ] = "",
+        str | None,
+        typer.Option(metavar="ID", help="The conversation; else $SKYMEM_SESSION, else default."),
+    ] = None,
     previous: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The last summary, of who keeps what --json prints."),
@@ -39,9 +40,10 @@ def conversation_summarize(
 ) -> None:
     """Sum a conversation up once it has grown long, for its older turns to be replaced.
 
-    What is said is quoted with its turn: decisions, promises, numbers, dates and names first. A
-    turn is {"role": …, "content": …}, with "ts" and "id" where there are such. When it is time, and
-    how long a summary may be, stands under `conversation:` in retention_rules.yaml.
+    What is said is quoted with its turn: decisions, promises, numbers, dates and names first; the
+    conversation's scratchpad and its last summary go in too. A turn is {"role": …, "content": …},
+    with "ts" and "id" where there are such. When it is time, and how long a summary may be, stands
+    under `conversation:` in retention_rules.yaml.
 
     Example: skymem conversation summarize turns.jsonl --session s1 --store
     """

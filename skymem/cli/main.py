@@ -20,6 +20,7 @@ from skymem.cli import (
     listing_verbs,
     memory_verbs,
     note_verbs,
+    patterns_verbs,
     playbook_verbs,
     pref_verbs,
     recall_verbs,
@@ -120,6 +121,7 @@ app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(docs_verbs.docs_app, name="docs")
 app.add_typer(conversation_verbs.conversation_app, name="conversation")
 app.add_typer(note_verbs.note_app, name="note")
+app.add_typer(patterns_verbs.patterns_app, name="patterns")
 app.add_typer(note_verbs.project_app, name="project")
 app.add_typer(playbook_verbs.playbook_app, name="playbook")
 app.add_typer(pref_verbs.pref_app, name="pref")

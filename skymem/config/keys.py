@@ -22,6 +22,7 @@ from skymem.config.key import (
     Key,
 )
 from skymem.config.life_keys import LIFE_KEYS
+from skymem.config.pattern_keys import PATTERN_KEYS
 from skymem.config.preference_keys import PREFERENCE_KEYS
 from skymem.config.problems import shown
 from skymem.config.remote_keys import REMOTE_KEYS
@@ -145,6 +146,7 @@ KEYS: Final = (
     *REMOTE_KEYS,
     *LIFE_KEYS,
     *DOCUMENT_KEYS,
+    *PATTERN_KEYS,
     *SCRATCHPAD_KEYS,
     *PREFERENCE_KEYS,
     *SHARE_KEYS,

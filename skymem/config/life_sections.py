@@ -18,6 +18,7 @@ from skymem.config.key import (
     CONVERSATION,
     DOCUMENTS,
     MERGE,
+    PATTERNS,
     PLAYBOOKS,
     PRUNE,
     RULES_FILE,
@@ -31,6 +32,7 @@ from skymem.config.key import (
 )
 from skymem.config.keys import key_at
 from skymem.config.kinds_section import read_kinds
+from skymem.config.patterns_section import PATTERN_SETTINGS
 from skymem.config.preferences_section import read_preferences
 from skymem.config.problems import Complaints, shown
 from skymem.config.readers import (
@@ -178,6 +180,7 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
         },
         SECRETS: SECRET_SETTINGS,
         TRUST: TRUST_SETTINGS,
+        PATTERNS: PATTERN_SETTINGS,
         DOCUMENTS: {
             "chunk_chars": Setting("chunk_chars", fields.whole),
             "overlap_chars": Setting("overlap_chars", fields.whole),

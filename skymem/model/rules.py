@@ -126,6 +126,20 @@ class MergeRules:
 
 
 @dataclass(frozen=True, slots=True)
+class PatternRules:
+    """Which tenants share what they have in common (row W10)."""
+
+    give: tuple[str, ...] = ()
+    """Tenants whose lines are looked at."""
+
+    take: tuple[str, ...] = ()
+    """Tenants that get what is found."""
+
+    tenants_least: int = 3
+    """How many must have it in common."""
+
+
+@dataclass(frozen=True, slots=True)
 class PruneRules:
     """What leaves for trash beside what has expired (rows P18, M9)."""
 
@@ -259,6 +273,7 @@ class RetentionRules:
     compress: CompressRules = CompressRules()
     merge: MergeRules = MergeRules()
     conversation: ConversationRules = ConversationRules()
+    patterns: PatternRules = PatternRules()
     prune: PruneRules = PruneRules()
     trash: TrashRules = TrashRules()
     restore_grace_seconds: float = 30 * 86_400.0

@@ -1,12 +1,13 @@
 """What of an agent's memory goes into a prompt: which memories, in which order, how much (row N11).
 
 The layers come by their weight: who the agent is, how it thinks, the machine, who the user is, the
-rules, the summaries, and what is recalled for the message. Room is given away in that order. No
-memory is cut: what does not fit whole is left out and counted, and a shorter one may stand instead.
+rules, the summaries, what is recalled for the message, and then the working memory, whose layers
+have limits of their own. Room is given away in that order. No memory is cut: what does not fit
+whole is left out and counted, and a shorter one may stand instead.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -22,6 +23,14 @@ SUMMARY: Final = "summary"
 MEMORIES: Final = "memories"
 ENVIRONMENT: Final = "environment"
 
+PREFERENCES: Final = "preferences"
+BUSINESS: Final = "business"
+DOCUMENTS: Final = "documents"
+PATTERNS: Final = "patterns"
+PLAYBOOKS: Final = "playbooks"
+CONVERSATION: Final = "conversation"
+SCRATCHPAD: Final = "scratchpad"
+
 LAYERS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "agent": "who the agent is",
@@ -31,9 +40,34 @@ LAYERS: Final[Mapping[str, str]] = MappingProxyType(
         "rules": "what was learned to hold",
         "summaries": "what was done of late",
         MEMORIES: "what is recalled for the message",
+        PREFERENCES: "what the user prefers",
+        BUSINESS: "what is known of the business",
+        DOCUMENTS: "what documents say to the message",
+        PATTERNS: "what several tenants have in common",
+        PLAYBOOKS: "how the like was done before",
+        CONVERSATION: "what this conversation came to so far",
+        SCRATCHPAD: "what was noted in this conversation",
     }
 )
 """Every layer in its order, and what it holds."""
+
+CHARS_OF: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        PREFERENCES: 2_000,
+        BUSINESS: 3_000,
+        DOCUMENTS: 3_000,
+        PATTERNS: 1_000,
+        PLAYBOOKS: 2_000,
+        CONVERSATION: 2_500,
+        SCRATCHPAD: 2_000,
+    }
+)
+"""How much of the room a layer of working memory may take."""
+
+WORKING: Final = frozenset(
+    {"snippet", "preference", "playbook", "flow", "conversation", "context", "chunk"}
+)
+"""Record types that have a layer, or none by design: what is recalled is not of them."""
 
 SINGLE: Final = ("agent", "soul", "user")
 """Layers of one note, named as its kind is."""
@@ -73,6 +107,12 @@ class Piece:
     by: By = "recency"
     """Why it is there: as the one of its kind, as it has to do with the message, or as new."""
 
+    cite: str = ""
+    """Where it stands in a document."""
+
+    said: str = ""
+    """What it says in a prompt, where that is more than its text."""
+
     def as_json(self) -> dict[str, Any]:
         """Spell it."""
         memory = self.memory
@@ -80,12 +120,13 @@ class Piece:
             "id": self.id,
             "tier": self.tier,
             "kind": memory.kind,
-            "content": memory.searchable,
+            "content": self.said or memory.searchable,
             "ts": None if memory.time_us is None else memory.time_us / 1_000_000,
             "tags": [*memory.tags],
             "origin": memory.origin,
             "trust": memory.trust,
             "by": self.by,
+            **({"cite": self.cite} if self.cite else {}),
         }
 
 
@@ -96,14 +137,18 @@ class Layer:
     name: str
     pieces: tuple[Piece, ...] = ()
     facts: tuple[str, ...] = ()
-    """What is no memory: the machine's."""
+    """What is no memory: the machine's, and a file's."""
+
+    source: str = "this machine"
+    """Where the facts are from."""
 
     left_out: int = 0
     """How many did not fit."""
 
     def as_json(self) -> dict[str, Any]:
         """Spell it."""
-        told = [one.as_json() for one in self.pieces] or [{"content": one} for one in self.facts]
+        told = [one.as_json() for one in self.pieces]
+        told += [{"content": one, "from": self.source} for one in self.facts]
         return {"name": self.name, "entries": told, "left_out": self.left_out}
 
 
@@ -128,7 +173,8 @@ class Audience:
 
     def admits_beside_notes(self, memory: Memory) -> bool:
         """The same for what has no layer of its own kind."""
-        return memory.kind not in KINDS and self.admits(memory)
+        beside = memory.kind not in KINDS and memory.record_type not in WORKING
+        return beside and self.admits(memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +228,11 @@ def layers(
     chosen["summaries"] = _most_fitting(by_kind[SUMMARY], similar, SUMMARIES_MAX)
     chosen[MEMORIES] = recalled[:MEMORIES_MAX]
     facts = {ENVIRONMENT: tuple(machine)}
-    return [Layer(name, tuple(chosen.get(name, ())), facts.get(name, ())) for name in LAYERS]
+    return [
+        Layer(name, tuple(chosen.get(name, ())), facts.get(name, ()))
+        for name in LAYERS
+        if name not in CHARS_OF
+    ]
 
 
 def _holds(memory: Memory, caution: TrustRules) -> bool:
@@ -216,11 +266,12 @@ def compose(wanted: Sequence[Layer], *, chars_max: int, limit: int | None = None
     block = _Block(chars_max - len(fenced(())), limit)
     told: list[Layer] = []
     for layer in wanted:
-        block.heading = f"# {layer.name}: {LAYERS[layer.name]}\n"
+        block.begins(layer.name)
+        about = f"from {layer.source}"
         pieces = tuple(one for one in layer.pieces if block.takes_memory(one))
-        facts = tuple(one for one in layer.facts if block.takes(entry("from this machine", one)))
+        facts = tuple(one for one in layer.facts if block.takes(entry(about, one)))
         left_out = len(layer.pieces) + len(layer.facts) - len(pieces) - len(facts)
-        told.append(Layer(layer.name, pieces, facts, left_out))
+        told.append(replace(layer, pieces=pieces, facts=facts, left_out=left_out))
     return Composed(fenced(block.lines) if block.lines else "", tuple(told))
 
 
@@ -237,11 +288,20 @@ class _Block:
     heading: str = ""
     """Of a layer none of whose entries is there yet."""
 
+    room: int = 0
+    """Of those, the ones this layer may have."""
+
     lines: list[str] = field(default_factory=list)
+
+    def begins(self, layer: str) -> None:
+        """Go on to a layer."""
+        self.heading = f"# {layer}: {LAYERS[layer]}\n"
+        self.room = min(self.chars, CHARS_OF.get(layer, self.chars))
 
     def takes_memory(self, piece: Piece) -> bool:
         """Add a memory, where it may come and fits whole."""
-        if self.memories == 0 or not self.takes(entry_of(piece.id, piece.memory)):
+        text = entry_of(piece.id, piece.memory, piece.cite, piece.said)
+        if self.memories == 0 or not self.takes(text):
             return False
         if self.memories is not None:
             self.memories -= 1
@@ -250,9 +310,11 @@ class _Block:
     def takes(self, text: str) -> bool:
         """Add an entry, under the heading where it is the first, if that fits whole."""
         whole = self.heading + text
-        if len(whole) + 1 > self.chars:  # with the end of the line before
+        size = len(whole) + 1  # with the end of the line before
+        if size > self.room:
             return False
-        self.chars -= len(whole) + 1
+        self.chars -= size
+        self.room -= size
         self.lines.append(whole)
         self.heading = ""
         return True

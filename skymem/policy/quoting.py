@@ -26,6 +26,8 @@ HEADER: Final = (
 
 WORD_LETTERS: Final = 24
 ID_LETTERS: Final = 12
+CITE_LETTERS: Final = 200
+_BRACKETS: Final = {ord("["): "(", ord("]"): ")"}
 
 _BEGIN: Final = "<<<RECORDED MEMORY"
 _END: Final = "END OF RECORDED MEMORY"
@@ -58,8 +60,15 @@ def without_fenced(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
-def entry_of(name: str, memory: Memory) -> str:
-    """Quote a memory: what it is, from where, how far it is trusted, when, which; then its text."""
+def entry_of(name: str, memory: Memory, cite: str = "", said: str = "") -> str:
+    """Quote a memory: what it is, from where, how far it is trusted, when, which; then its text.
+
+    Args:
+        name: its id.
+        memory: it.
+        cite: where it stands in a document.
+        said: what it says; its text when left out.
+    """
     trust = "unstated" if memory.trust is None else f"{memory.trust:g}"
     source = shared_from(memory)
     shared = () if source is None else (f"shared by {_word(source.agent)}",)
@@ -70,8 +79,9 @@ def entry_of(name: str, memory: Memory) -> str:
         f"trust {trust}",
         _day(memory.time_us),
         _word(name[:ID_LETTERS]),
+        *([_place(cite)] if cite else []),
     )
-    return entry(", ".join(told), memory.searchable)
+    return entry(", ".join(told), said or memory.searchable)
 
 
 def entry(about: str, text: str) -> str:
@@ -106,6 +116,12 @@ def _escaped(one: str) -> str:
 def _word(text: str) -> str:
     """A word that a writer chose, which can end nothing and begin nothing."""
     return _NO_WORD.sub("_", text[:WORD_LETTERS])
+
+
+def _place(cite: str) -> str:
+    """A place that a document's writer chose, which can't end what it stands in."""
+    line = " ".join(cite.split())[:CITE_LETTERS]
+    return _harmless(line.translate(_BRACKETS))
 
 
 def _day(time_us: int | None) -> str:

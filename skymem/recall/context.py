@@ -8,6 +8,7 @@ from skymem.errors import UsageError
 from skymem.policy.context import (
     CHARS,
     CHARS_MAX,
+    CHARS_OF,
     KINDS,
     MEMORIES_MAX,
     RULE,
@@ -23,11 +24,10 @@ from skymem.policy.context import (
 )
 from skymem.policy.rank import RECENCY_BIAS, Standing, standing
 from skymem.recall.listing import newest_of_kinds
-from skymem.recall.meaning import Vectors
 from skymem.recall.place import READER_BUSY_MS, Place
 from skymem.recall.request import Filters, Mode, ask, check_limit
 from skymem.recall.result import Recall, Recalled
-from skymem.recall.search import recall
+from skymem.recall.search import Vectors, recall
 from skymem.stores.files import disk_errors
 
 BY_RECENCY: Final = "recency"
@@ -109,12 +109,13 @@ def want(
     return Wanted(message, user_id, chars_max, limit, at_us)
 
 
-def context(
+def context(  # noqa: PLR0917  (one question)
     work: Place,
     agent: str,
     wanted: Wanted,
     engine: Callable[[], Vectors],
     machine: Sequence[str] = (),
+    working: Sequence[Layer] = (),
 ) -> Context:
     """Make the context of one agent.
 
@@ -124,6 +125,7 @@ def context(
         wanted: for which message and user, and how long at most.
         engine: connects to the engine; called when there is a message to go by, and not before.
         machine: facts about the machine.
+        working: what the layers of working memory may hold.
 
     Raises:
         AgentNameError, NotAllowedError, DiskError: see `recall`.
@@ -133,7 +135,9 @@ def context(
     asking = _Asking(work, agent, wanted, engine)
     similar = asking.similar({one.memory.kind for one in notes} & {RULE, SUMMARY}, audience)
     recalled = asking.recalled(audience)
+    held = {layer.name: layer for layer in working}
     found = layers(notes, similar, recalled, machine, audience, caution=work.rules.trust)
+    found += [held.get(name, Layer(name)) for name in CHARS_OF]
     made = compose(found, chars_max=wanted.chars_max, limit=wanted.limit)
     return Context(made.text, made.layers, wanted, asking.mode, asking.degraded)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.errors import InvalidMemoryError, UsageError
+from skymem.errors import InvalidMemoryError
 from skymem.model.conversation import (
     CONVERSATION,
     Conversation,
@@ -31,6 +31,7 @@ from skymem.model.strict_json import LineDamage
 from skymem.policy.form import admit_fields
 from skymem.policy.rolling import Rolled, new_turns, not_due, roll
 from skymem.working.at_hand import at_hand
+from skymem.working.scratchpad import Scratchpad
 from skymem.working.turns import snippets_of, turns_of
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Conversations:
         turns: Iterable[Turn | Mapping[str, Any]],
         scratchpad: Any = None,
         *,
-        session: str = "",
+        session: str | None = None,
         previous: "Summarized | Mapping[str, Any] | None" = None,
         user_id: str | None = None,
         force: bool = False,
@@ -131,8 +132,10 @@ class Conversations:
         Args:
             turns: all of the conversation, or what was said since: `{"role": …, "content": …}`
                 each, with `ts` and `id` where there are such.
-            scratchpad: what was written down on the way: `memory.scratchpad`, or texts.
-            session: which conversation it is; its last summary is then found.
+            scratchpad: what was written down on the way: a scratchpad, or texts; that of the
+                conversation when left out.
+            session: which conversation it is, so that its last summary is found; that of
+                `$SKYMEM_SESSION`, else "default", when left out.
             previous: the last summary, of who keeps them himself: the result or its `line`.
             user_id: whom it is with.
             force: now, however short it is.
@@ -144,12 +147,13 @@ class Conversations:
 
         Raises:
             InvalidMemoryError: a turn is none; all are named.
-            UsageError: there is no session to store it under.
+            DiskError: it could not be written, or what is there can't be read.
         """
-        if store and not session:
-            raise UsageError("a summary is stored under its session: name one")
+        pad = Scratchpad(self._home, self._agent, session)
+        if scratchpad is None and self._home.owned:
+            scratchpad = pad
         said, noted = turns_of(turns), snippets_of(scratchpad)
-        lasts = self._lasts(session) if previous is None else [_line_of(previous)]
+        lasts = self._lasts(pad.session) if previous is None else [_line_of(previous)]
         last = _united(lasts)
         fresh = new_turns(last, said)
         rules = self._home.rules.conversation
@@ -163,7 +167,7 @@ class Conversations:
         whose = {"user_id": user_id} if user_id else {}
         careful = any(turn.sensitive for turn in (*fresh, *noted))
         marks = _marks(lasts, rolled.conversation, sensitive=careful)
-        scope = Scope(session, [*map(_name, lasts)], {**whose, **marks})
+        scope = Scope(pad.session, [*map(_name, lasts)], {**whose, **marks})
         return self._made(rolled, fresh, scope, store=store)
 
     def _made(
@@ -198,7 +202,7 @@ class Conversations:
 
     def _lasts(self, session: str) -> list[Memory]:
         """The summaries of a session that hold, newest first: one, or of two at once both."""
-        if not session:
+        if not self._home.owned:  # who may only append can't look
             return []
         found = at_hand(self._home, self._agent).of(CONVERSATION)
         return [kept.memory for kept in found if kept.memory.scope.get("session") == session]

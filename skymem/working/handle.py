@@ -7,6 +7,7 @@ if TYPE_CHECKING:  # importing skymem costs little: each part is loaded when it 
     from skymem.app import Home
     from skymem.working.conversation import Conversations
     from skymem.working.documents import Documents
+    from skymem.working.patterns import Patterns
     from skymem.working.playbooks import Playbooks
     from skymem.working.preferences import Preferences
     from skymem.working.scratchpad import Scratchpad
@@ -51,3 +52,10 @@ class WorkingMemory:
         from skymem.working.conversation import Conversations
 
         return Conversations(self._home, self.agent)
+
+    @property
+    def patterns(self) -> "Patterns":
+        """What several tenants have in common, where this agent's takes it (row W10)."""
+        from skymem.working.patterns import Patterns
+
+        return Patterns(self._home, self.agent)

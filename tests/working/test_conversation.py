@@ -8,7 +8,7 @@ import pytest
 
 from skymem.agent import AgentMemory, open_memory
 from skymem.app import init_home, open_home
-from skymem.errors import InvalidMemoryError, UsageError
+from skymem.errors import InvalidMemoryError
 from skymem.model.strict_json import parse_object
 
 RULES = "conversation: {after_turns: 4, after_chars: 400, summary_chars: 300}\n"
@@ -169,6 +169,14 @@ def test_every_bad_turn_is_named_and_none_counts(memory: AgentMemory) -> None:
             memory.conversation.summarize([{"role": "user", "content": content}])
 
 
-def test_without_a_session_there_is_nowhere_to_store_it(memory: AgentMemory) -> None:
-    with pytest.raises(UsageError, match="a summary is stored under its session"):
-        memory.conversation.summarize(TURNS, store=True)
+def test_unless_said_otherwise_it_is_the_conversation_of_the_environment(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.scratchpad.write("Margins fell as fuel rose.")
+    done = memory.conversation.summarize(TURNS, store=True)
+    assert "- scratchpad: Margins fell as fuel rose." in done.text
+    assert done.line is not None
+    assert done.line["session"] == "default"
+    assert done.line["evidence_ids"] == [memory.scratchpad.read()[0].id]
+    monkeypatch.setenv("SKYMEM_SESSION", "s9")
+    assert "Margins" not in memory.conversation.summarize(TURNS).text
