@@ -4,10 +4,12 @@ Nobody is asked who has nothing to say: an agent without preferences, tenant or 
 look at some files, and no engine is started for it.
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from skymem.errors import UnknownMemoryError
 from skymem.model.conversation import CONVERSATION
 from skymem.model.playbook import PLAYBOOK
 from skymem.model.preference import PREFERENCE
@@ -81,11 +83,12 @@ def working(home: "Home", agent: str, asked: Asked) -> Working:
     at_hand(home, agent).of(SNIPPET, PREFERENCE, PLAYBOOK, CONVERSATION)  # all are read at once
     audience = Audience(asked.user_id)
     scratchpad = Scratchpad(home, agent, asked.session)
-    playbooks = _playbooks(home, agent, asked)
+    documents, playbooks = _documents(home, agent, asked), _playbooks(home, agent, asked)
     pieces = {
         layer.PREFERENCES: (_preferences(home, agent, asked), PREFERENCES_MAX),
         layer.CONVERSATION: (_conversation(home, agent, scratchpad.session), 1),
         layer.SCRATCHPAD: (_snippets(home, agent, scratchpad), SNIPPETS_MAX),
+        layer.DOCUMENTS: (documents.pieces, asked.documents),
         layer.PLAYBOOKS: (playbooks.pieces, PLAYBOOKS_MAX),
         layer.BUSINESS: (_business(home, agent, asked), BUSINESS_MAX),
     }
@@ -101,7 +104,7 @@ def working(home: "Home", agent: str, asked: Asked) -> Working:
         for name, found in admitted.items()
     ]
     layers.append(_patterns(home, agent, asked))
-    return Working(layers, playbooks.degraded)
+    return Working(layers, [*documents.degraded, *playbooks.degraded])
 
 
 def _preferences(home: "Home", agent: str, asked: Asked) -> list[Piece]:
@@ -184,6 +187,26 @@ def _has_business(home: "Home", agent: str, user_id: str | None) -> bool:
 class _Found:
     pieces: list[Piece] = field(default_factory=list)
     degraded: list[str] = field(default_factory=list)
+
+
+def _documents(home: "Home", agent: str, asked: Asked) -> _Found:
+    """What documents say to the message; without one, or without any, nobody is asked."""
+    wanted = asked.documents > 0 and bool(asked.message.strip())
+    if not wanted or not _has_business(home, agent, asked.user_id):
+        return _Found()
+    theirs, owner = of_tenant(home, agent)
+    from skymem.working.documents import Documents
+
+    documents = Documents(home, agent)
+    if not documents.list():
+        return _Found()
+    found = documents.search(asked.message, limit=asked.documents, user_id=asked.user_id)
+    pieces = []
+    for one in found:
+        with contextlib.suppress(UnknownMemoryError):  # it has left since
+            kept = theirs.find(owner, one.id)
+            pieces.append(Piece(kept.id, kept.tier, kept.memory, "similarity", one.cite))
+    return _Found(pieces, found.degraded)
 
 
 def _playbooks(home: "Home", agent: str, asked: Asked) -> _Found:

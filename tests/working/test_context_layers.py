@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from skymem.agent import AgentMemory, open_memory
-from skymem.app import init_home
+from skymem.app import init_home, open_home
 from skymem.policy.business import paragraphs
 from skymem.policy.context import CHARS_OF
 from skymem.recall.context import Context
+from skymem.working.documents import Documents
 
 RULES = "tenants:\n  acme:\n    agents: [sky]\n    users: [ann, bob]\n"
 AGENT_MD = """# Acme
@@ -122,6 +123,25 @@ def test_business_context_stands_there_for_the_users_of_the_tenant(tenant: Agent
     assert "[from agent.md] # Acme" in found.text
     assert "- [context, from agent, trust unstated" in found.text
     assert "business" not in contents(tenant.context(user_id="eve"))
+
+
+def test_documents_answer_a_message_each_passage_with_where_it_stands(
+    tenant: AgentMemory, tmp_path: Path
+) -> None:
+    path = tmp_path / "handbook.md"
+    path.write_text("# Warranty\n\nPumps have a warranty of five years.\n\n# Tea\n\nTea is free.\n")
+    Documents(open_home(str(tmp_path / "home")), "sky").add(str(path))
+    found = tenant.context("How long is the warranty of pumps?", user_id="ann", documents=1)
+    (passage,) = contents(found)["documents"]
+    assert "five years" in passage
+    assert "from document, trust 0.5" in found.text
+    assert f"{path}, Warranty] " in found.text
+    for other in (
+        tenant.context("warranty of pumps", user_id="ann", documents=0),
+        tenant.context("warranty of pumps", user_id="eve"),
+        tenant.context(user_id="ann"),
+    ):
+        assert "documents" not in contents(other)
 
 
 def test_another_agent_of_no_tenant_sees_none_of_it(tenant: AgentMemory) -> None:
