@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.cli.options import Globals, stop_flag
 from skymem.cli.status_text import action_text, status_lines
+from skymem.model.harmless import plain
 from skymem.overview import daemon_overview, status_overview
 from skymem.stores.actions import ActionsTail
 from skymem.stores.files import disk_errors
@@ -64,7 +65,7 @@ def _follow_actions(home: "Home", agent: str | None) -> None:
                 fresh = list(tail.fresh())
             for record in fresh:
                 if agent is None or agent in (record["detail"].get("agents") or (agent,)):
-                    _say(action_text(record) + "\n")
+                    _say(plain(action_text(record)) + "\n")
 
 
 def _follow_documents(home: "Home", agent: str | None) -> None:
@@ -98,7 +99,7 @@ def _drawn(lines: list[str]) -> str:
     """The lines as a terminal is to show them, cut to what fits on it."""
     width, height = shutil.get_terminal_size()
     shown = lines[: max(1, height - 1)]
-    return TOP + "".join(f"{text[:width]}{END_OF_LINE}\n" for text in shown) + REST
+    return TOP + "".join(f"{text[:width]}{END_OF_LINE}\n" for text in map(plain, shown)) + REST
 
 
 def _looks() -> Iterator[int]:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from skymem.model.harmless import harmless
+
 if TYPE_CHECKING:
     from skymem.app import Home
 
@@ -52,6 +54,7 @@ class _ProgressLine:
             self._write("")
 
     def _write(self, text: str) -> None:
+        text = harmless(text)
         sys.stderr.write("\r" + text.ljust(self._width) + ("" if text else "\r"))
         sys.stderr.flush()
         self._width = len(text)

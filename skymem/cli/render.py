@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from skymem.model.harmless import harmless, plain
+
 ID_LETTERS = 12
 FIRST_WORDS: Final = 60
 """Letters of a memory's text that tell which it is; `skymem show` has all of it."""
@@ -29,7 +31,7 @@ def document(value: Mapping[str, Any]) -> None:
 def line(text: str = "") -> None:
     """Print a line; a reader who closed the pipe has had enough: what was done stays done."""
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(plain(text) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -68,15 +70,6 @@ def width_of(text: str) -> int:
 def complain(text: str) -> None:
     """Print a line on stderr."""
     sys.stderr.write(f"skymem: {harmless(text)}\n")
-
-
-def harmless(text: str) -> str:
-    """Escape what a terminal would obey: control characters, direction marks, lone surrogates."""
-    return "".join(one if one.isprintable() else _escape(one) for one in text)
-
-
-def _escape(one: str) -> str:
-    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(one) or f"\\u{ord(one):04x}"
 
 
 def first_words(text: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from skymem.errors import BusyError, HomeNotFoundError, SkymemError, UsageError
+from skymem.model.harmless import harmless
 from skymem.model.rules import EngineRules, RetentionRules
 from skymem.stores.files import Files, Modes
 from skymem.stores.home import HomePaths, ShadowPaths
@@ -50,7 +51,7 @@ def run(
     except BusyError:
         return 0
     except SkymemError as error:
-        print(error, file=sys.stderr, flush=True)  # noqa: T201  (the log)
+        print(harmless(str(error)), file=sys.stderr, flush=True)  # noqa: T201  (the log)
         return error.exit_code
 
 

@@ -25,6 +25,7 @@ from skymem.engine.models import (
     weights_of,
 )
 from skymem.errors import EngineUnavailableError, SkymemError
+from skymem.model.harmless import harmless
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files, disk_errors
 
@@ -182,7 +183,7 @@ def main(words: list[str]) -> int:
     try:
         told = export_onnx(rules, Path(words[1]), Files())
     except SkymemError as error:
-        sys.stderr.write(f"skymem: {error}\n")
+        sys.stderr.write(f"skymem: {harmless(str(error))}\n")
         return error.exit_code
     sys.stdout.write(json.dumps(told) + "\n")
     return 0

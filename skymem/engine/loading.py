@@ -19,6 +19,7 @@ from skymem.engine.models import open_embedder
 from skymem.engine.operations import Index
 from skymem.engine.shadow import dismiss_shadow
 from skymem.errors import BusyError, EngineUnavailableError, SkymemError, UsageError
+from skymem.model.harmless import harmless
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths, ShadowPaths
@@ -122,7 +123,8 @@ class Successor:
         try:
             return self._go_over(index, loaded.result()), False
         except SkymemError as error:
-            print(f"the old model goes on: {error}", file=sys.stderr, flush=True)  # noqa: T201  (the log)
+            told = f"the old model goes on: {harmless(str(error))}"
+            print(told, file=sys.stderr, flush=True)  # noqa: T201  (the log)
             self._seen, self._not_before = (), time.monotonic() + AGAIN_SECONDS
             return index, False
 

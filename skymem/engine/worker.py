@@ -16,6 +16,7 @@ from skymem.engine.backlog import Answer, Backlog, Request
 from skymem.engine.operations import OPERATIONS, Index
 from skymem.engine.wire import FrameError, error_frame, pack
 from skymem.errors import EngineUnavailableError, SkymemError
+from skymem.model.harmless import harmless
 
 TEND_EVERY_SECONDS: Final = 60.0
 """How often an index at rest is asked whether it needs anything."""
@@ -158,7 +159,8 @@ class Worker:
         if isinstance(opened, SkymemError):
             self.problem = opened
             self.background = False
-            print(f"no index: {opened}", file=sys.stderr, flush=True)  # noqa: T201  (the log)
+            told = f"no index: {harmless(str(opened))}"
+            print(told, file=sys.stderr, flush=True)  # noqa: T201  (the log)
         else:
             self._index = opened
             self._look(fresh=True)
