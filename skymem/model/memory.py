@@ -167,7 +167,7 @@ class Memory:
     @property
     def supersedes(self) -> tuple[str, ...]:
         """Ids of the memories this one replaces."""
-        return _texts(self.field("supersedes"))
+        return _usable_ids(self.field("supersedes"))
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class Memory:
     @property
     def evidence_ids(self) -> tuple[str, ...]:
         """Ids of the memories it rests on (row R10)."""
-        return _texts(self.field("evidence_ids"))
+        return _usable_ids(self.field("evidence_ids"))
 
     @property
     def origin(self) -> str | None:
@@ -276,6 +276,11 @@ def _usable_id(value: Any) -> str | None:
     except UnicodeEncodeError:  # a lone surrogate: no file name, database or terminal takes it
         return None
     return value
+
+
+def _usable_ids(value: Any) -> tuple[str, ...]:
+    """Those of what is listed that can name a memory."""
+    return tuple(one for one in _texts(value) if one.isascii() or _usable_id(one) is not None)
 
 
 def _check_range(field: str, value: Any, highest: int) -> None:

@@ -24,10 +24,11 @@ from skymem.policy.context import (
 )
 from skymem.policy.rank import RECENCY_BIAS, Standing, standing
 from skymem.recall.listing import newest_of_kinds
+from skymem.recall.meaning import Vectors
 from skymem.recall.place import READER_BUSY_MS, Place
 from skymem.recall.request import Filters, Mode, ask, check_limit
 from skymem.recall.result import Recall, Recalled
-from skymem.recall.search import Vectors, recall
+from skymem.recall.search import recall
 from skymem.stores.files import disk_errors
 
 BY_RECENCY: Final = "recency"

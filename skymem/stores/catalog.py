@@ -377,10 +377,16 @@ def links_of(name: str, memory: Memory) -> Iterator[Link]:
             yield target, EVIDENCE, name
 
 
+def storable(text: str) -> str:
+    """A text as a database takes it: half a surrogate pair is a question mark (hazard A9)."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def _aspects(memory: Memory) -> tuple[int | None, float | None, str, bool, bytes | None, bool]:
     """What queries ask for: expiry, worth, kind, lack of a ttl, what it says, whether pinned."""
     expires_us = standing.expires_us(memory)
     unlimited = memory.stability == "volatile" and expires_us is None
     words = word_key(memory.content) if memory.content else None
     kind = memory.kind or (f"record:{memory.record_type}" if memory.record_type else "")
+    kind = storable(kind)
     return expires_us, memory.importance, kind, unlimited, words, memory.pinned

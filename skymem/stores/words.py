@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from skymem.errors import DiskError
-from skymem.stores.catalog import Catalog, Found
+from skymem.stores.catalog import Catalog, Found, storable
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.shelf import Shelf
@@ -203,6 +203,7 @@ class WordIndex(WordLists):
         for kept in shelf.read(new):
             doc = segment.add(kept.memory, kept.tier)
             session = kept.memory.scope.get("session")
+            session = None if session is None else storable(session)
             digest = places[kept.id].digest
             rows.append((doc, kept.id, digest, kept.tier, session, kept.memory.time_us))
         if rows:
@@ -291,7 +292,8 @@ class WordIndex(WordLists):
     def session_named(self, name: str | None) -> int | None:
         """The number of a conversation that is known here."""
         query = "SELECT session FROM sessions WHERE name = ?"
-        return next((session for (session,) in self._run(query, (name,))), None)
+        named = None if name is None else storable(name)
+        return next((session for (session,) in self._run(query, (named,))), None)
 
     def beside(
         self, session: int, time_us: int, doc: int, count: int

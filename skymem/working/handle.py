@@ -40,20 +40,21 @@ class WorkingMemory:
 
         return Playbooks(self._home, self.agent)
 
-    @property
+    @cached_property
     def documents(self) -> "Documents":
         """The documents and `agent.md` of its tenant, by explicit call (rows W8, W9)."""
         from skymem.working.documents import Documents
 
         return Documents(self._home, self.agent)
 
+    @cached_property
     def conversation(self) -> "Conversations":
         """Sums conversations up when they have grown long (row W11)."""
         from skymem.working.conversation import Conversations
 
         return Conversations(self._home, self.agent)
 
-    @property
+    @cached_property
     def patterns(self) -> "Patterns":
         """What several tenants have in common, where this agent's takes it (row W10)."""
         from skymem.working.patterns import Patterns
