@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from skymem.model.harmless import harmless, plain
+from skymem.model.harmless import harmless as harmless  # verbs take it from here
+from skymem.model.harmless import plain
 
 ID_LETTERS = 12
 FIRST_WORDS: Final = 60
