@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from skymem.model.harmless import harmless as harmless  # verbs take it from here
+from skymem.model.harmless import harmless as harmless  # noqa: PLC0414  (verbs take it from here)
 from skymem.model.harmless import plain
 
 ID_LETTERS = 12
