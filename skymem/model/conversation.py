@@ -50,6 +50,11 @@ class Turn:
     memory: bool = False
     """Whether its id is a memory's."""
 
+    origin: str | None = None
+    """Where it is from, where that is said; else its role tells."""
+
+    trust: float | None = None
+
     @classmethod
     def of(
         cls,

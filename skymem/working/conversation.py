@@ -26,6 +26,7 @@ from skymem.model.conversation import (
 from skymem.model.marks import SENSITIVE, inherited
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
+from skymem.model.snippet import SNIPPET
 from skymem.model.spelling import new_fields
 from skymem.model.strict_json import LineDamage
 from skymem.policy.form import admit_fields
@@ -152,7 +153,7 @@ class Conversations:
         pad = Scratchpad(self._home, self._agent, session)
         if scratchpad is None and self._home.owned:
             scratchpad = pad
-        said, noted = turns_of(turns), snippets_of(scratchpad)
+        said, noted = turns_of(turns), self._open(snippets_of(scratchpad))
         lasts = self._lasts(pad.session) if previous is None else [_line_of(previous)]
         last = _united(lasts)
         fresh = new_turns(last, said)
@@ -165,8 +166,7 @@ class Conversations:
             return Summarized(reason, line, last or Conversation(), chars_max=rules.summary_chars)
         rolled = roll(last, fresh, noted, rules.summary_chars)
         whose = {"user_id": user_id} if user_id else {}
-        careful = any(turn.sensitive for turn in (*fresh, *noted))
-        marks = _marks(lasts, rolled.conversation, sensitive=careful)
+        marks = _marks(lasts, rolled.conversation, [*fresh, *noted])
         scope = Scope(pad.session, [*map(_name, lasts)], {**whose, **marks})
         return self._made(rolled, fresh, scope, store=store)
 
@@ -199,6 +199,14 @@ class Conversations:
             rules.conversation.summary_chars,
             written=store,
         )
+
+    def _open(self, noted: Sequence[Turn]) -> Sequence[Turn]:
+        """Leave out snippets that are sensitive: for one, all of a summary would be."""
+        if not any(turn.memory for turn in noted) or not self._home.owned:
+            return noted
+        there = at_hand(self._home, self._agent).of(SNIPPET)
+        careful = {kept.id for kept in there if kept.memory.sensitivity is not None}
+        return [turn for turn in noted if turn.id not in careful]
 
     def _lasts(self, session: str) -> list[Memory]:
         """The summaries of a session that hold, newest first: one, or of two at once both."""
@@ -233,8 +241,15 @@ def _united(lasts: Sequence[Memory]) -> Conversation | None:
     return replace(newest, facts=(*said, *newest.facts))
 
 
-def _marks(lasts: Sequence[Memory], made: Conversation, *, sensitive: bool) -> dict[str, Any]:
-    """It is from where the least trusted of its parts is; one sensitive part makes it sensitive."""
-    origins = {ORIGIN_OF_ROLE.get(quote.role, "agent") for quote in made.quotes()}
-    parts = [Memory({"content": "-", "origin": one}) for one in sorted(origins)]
-    return inherited([*lasts, *parts]) | ({"sensitivity": SENSITIVE} if sensitive else {})
+def _marks(lasts: Sequence[Memory], made: Conversation, new: Sequence[Turn]) -> dict[str, Any]:
+    """It is from where the least trusted of what it quotes is; one sensitive turn makes it so."""
+    quoted = {quote.said.source for quote in made.quotes()}
+    parts = [_marked(turn) for turn in new if turn.id in quoted]
+    sensitive = {"sensitivity": SENSITIVE} if any(turn.sensitive for turn in new) else {}
+    return inherited([*lasts, *parts]) | sensitive
+
+
+def _marked(turn: Turn) -> Memory:
+    fields: dict[str, Any] = {"content": "-"}
+    fields["origin"] = turn.origin or ORIGIN_OF_ROLE.get(turn.role, "agent")
+    return Memory(fields if turn.trust is None else {**fields, "trust": turn.trust})

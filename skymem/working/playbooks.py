@@ -304,6 +304,7 @@ class Playbooks:
             "record_type": PLAYBOOK,
             "payload": {**flow.to_payload(), "count": count},
             "stability": "permanent",
+            "origin": "agent",
         }
         supersedes = [*(one.id for one in equal), *waited]
         return self._line(flow.user_query, max(IMPORTANCE, threshold), user_id, supersedes, extra)

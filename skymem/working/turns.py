@@ -6,6 +6,7 @@ All that is wrong with it is told at once, each with file, line and field; then 
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from skymem.errors import InvalidMemoryError
@@ -66,7 +67,8 @@ def _snippet(value: Any, number: int) -> Turn:
     name = getattr(value, "id", None)
     if not isinstance(text, str) or not isinstance(name, str):
         raise InvalidMemoryError(f"snippet {number}: neither text nor a snippet of a scratchpad")
-    return Turn.of(SNIPPET, text, name, memory=True)
+    turn = Turn.of(SNIPPET, text, name, memory=True)
+    return replace(turn, origin=getattr(value, "origin", None), trust=getattr(value, "trust", None))
 
 
 def _read(given: Iterable[tuple[str, Any]]) -> list[Turn]:

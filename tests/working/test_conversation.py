@@ -127,6 +127,10 @@ def test_of_two_that_were_written_at_once_nothing_is_lost(memory: AgentMemory) -
 def test_what_was_written_down_on_the_way_goes_in(memory: AgentMemory) -> None:
     done = memory.conversation.summarize(TURNS, ["Margins fell as fuel rose."])
     assert "- scratchpad: Margins fell as fuel rose." in done.text
+    memory.scratchpad.write("Prices were read off a web page.", origin="tool", trust=0.3)
+    noted = memory.conversation.summarize(TURNS[:1], memory.scratchpad, force=True).line
+    assert noted is not None
+    assert (noted["origin"], noted["trust"]) == ("tool", 0.3)
     with pytest.raises(InvalidMemoryError, match="snippet 1: neither text nor"):
         memory.conversation.summarize(TURNS, [7])
 
@@ -140,6 +144,18 @@ def test_a_summary_of_what_is_sensitive_is_sensitive(memory: AgentMemory) -> Non
     assert later.line["sensitivity"] == "sensitive"
     assert done.id in later.line["supersedes"]
     assert "900" not in memory.context("What is the rent?").text
+
+
+def test_a_sensitive_snippet_goes_into_no_summary(memory: AgentMemory) -> None:
+    fields = {"content": "Ann is ill.", "record_type": "snippet", "session": "default"}
+    line = {"ts": 1_790_000_000, **fields, "sensitivity": "sensitive"}
+    memory._home.remember("sky", [json.dumps(line).encode() + b"\n"])
+    memory.scratchpad.write("Margins fell as fuel rose.")
+    done = memory.conversation.summarize(TURNS)
+    assert "Margins" in done.text
+    assert "Ann is ill" not in done.text
+    assert done.line is not None
+    assert "sensitivity" not in done.line
 
 
 def test_what_did_not_fit_is_told_with_its_turns(memory: AgentMemory) -> None:
