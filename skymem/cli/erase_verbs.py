@@ -8,28 +8,32 @@ import typer
 from skymem.cli import render
 from skymem.cli.options import DryRun, Json, globals_of, stop_flag
 
+Ids = Annotated[
+    list[str] | None, typer.Argument(metavar="ID…", help="Ids, or their first letters.")
+]
+All = Annotated[bool, typer.Option("--agent-all", help="Everything there is of the agent.")]
+Match = Annotated[
+    str | None,
+    typer.Option(metavar="PATTERN", help="All whose text has it: a regular expression."),
+]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORIGIN/FILE", help="All that came from there: an origin, a document, a URL."
+    ),
+]
+KeepCopies = Annotated[
+    bool, typer.Option("--keep-copies", help="Leave other memories that say the very same.")
+]
+
 
 def erase(
     context: typer.Context,
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID…", help="Ids, or their first letters.")
-    ] = None,
-    agent_all: Annotated[
-        bool, typer.Option("--agent-all", help="Everything there is of the agent.")
-    ] = False,
-    match: Annotated[
-        str | None,
-        typer.Option(metavar="PATTERN", help="All whose text has it: a regular expression."),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ORIGIN/FILE", help="All that came from there: an origin, a document, a URL."
-        ),
-    ] = None,
-    keep_copies: Annotated[
-        bool, typer.Option("--keep-copies", help="Leave other memories that say the very same.")
-    ] = False,
+    ids: Ids = None,
+    agent_all: All = False,
+    match: Match = None,
+    source: Source = None,
+    keep_copies: KeepCopies = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
