@@ -11,6 +11,7 @@ from typing import Final
 
 from skymem.jobs.gone import Gone
 from skymem.jobs.workplace import Workplace
+from skymem.stores.agent_file import take_out
 from skymem.stores.catalog import Catalog
 from skymem.stores.catalog_file import aside_of, catalog_path
 from skymem.stores.erasures import Erasure
@@ -55,6 +56,15 @@ def take_out_of_counts(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Go
         remove([path], work)
     elif len(kept) < len(counts):
         work.files.replace(path, json.dumps({"recalled": kept}).encode())
+
+
+def take_out_of_agent_md(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Gone) -> None:
+    """Take out of `agent.md` what was promoted into it of erased memories."""
+    if gone.everything:
+        return  # the file goes
+    owner, files = shelf.paths.name, work.files
+    taken = take_out(work.paths, owner, gone.has_id, files=files, stop=work.stop)
+    erasure.count("agent.md").before += taken
 
 
 def take_out_words(work: Workplace, shelf: Shelf, erasure: Erasure, _gone: Gone) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from skymem.errors import SkymemError
 from skymem.jobs.erase_find import ARCHIVES, LONG, QUARANTINE, SHORT, TRASH, Found
 from skymem.jobs.erasing import (
+    AGENT_MD,
     CATALOG,
     DRAINS,
     OTHERS,
@@ -32,6 +33,7 @@ _ACTIONS: Final = MappingProxyType(
         QUARANTINE: "blanked; the index stays",
         PROTECTED: "dropped",
         RECALLED: "dropped",
+        AGENT_MD: "its entries dropped; what a person wrote stays",
         WORDS: "removed and made anew",
         CATALOG: "read anew, and its freed pages with it",
         OTHERS: "removed",

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from skymem.jobs.erase_derived import (
     shred_catalog,
+    take_out_of_agent_md,
     take_out_of_counts,
     take_out_of_pins,
     take_out_others,
@@ -51,6 +52,7 @@ TOMBSTONES: Final = "tombstones"
 DRAINS: Final = "drains"
 PROTECTED: Final = "pins and graces"
 RECALLED: Final = "recall counts"
+AGENT_MD: Final = "agent.md"
 WORDS: Final = "word index"
 CATALOG: Final = "catalog"
 OTHERS: Final = "other files of the agent"
@@ -122,6 +124,7 @@ class Erasing:
         yield QUARANTINE, self._quarantine
         yield PROTECTED, lambda: take_out_of_pins(*what)
         yield RECALLED, lambda: take_out_of_counts(*what)
+        yield AGENT_MD, lambda: take_out_of_agent_md(*what)
         yield WORDS, lambda: take_out_words(*what)
         yield CATALOG, lambda: shred_catalog(*what, self._catalog)
         yield OTHERS, self._finish

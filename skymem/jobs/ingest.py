@@ -16,6 +16,7 @@ from skymem.jobs.table import Job
 from skymem.model.chunk import CHUNK, citation_of, document_key, same
 from skymem.model.memory import Memory
 from skymem.model.plan import Addition, Damage, Decision, Plan, Reason
+from skymem.model.spelling import read_line
 from skymem.policy.promote import quarantine
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
@@ -95,7 +96,12 @@ def _decide(sight: Sight, saying: Saying, found: Plan) -> None:
         for held in sight.shelf.trash.all():
             forgotten = held.id in places and held.reason.gate == BY_HAND
             _keep(found, "forgotten", int(forgotten and _is_said(held.memory, new)))
-    found.additions += [Addition(CHUNK, one.id, one.line) for one in new.values()]
+    erased = sight.catalog.erased(sight.agent)
+    for one in new.values():
+        if erased and (erased.has_id(one.id) or erased.bars_import(read_line(one.line))):
+            _keep(found, "erased", 1)
+        else:
+            found.additions.append(Addition(CHUNK, one.id, one.line))
     protection = read_protection(sight.shelf.paths.protected)
     for stored in Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds).named(gone):
         if protection.is_pinned(stored.id, there[stored.id]):

@@ -17,9 +17,6 @@ CHUNK: Final = "chunk"
 """Record type and kind."""
 
 IMPORTANCE: Final = 0.5
-TRUST: Final = 0.5
-"""Whatever a document says, nobody of this home has said it."""
-
 HALF_BYTES: Final = 8
 KEY_LETTERS: Final = 2 * HALF_BYTES + 1
 """Of an id, those that all chunks of a document share."""

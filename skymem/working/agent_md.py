@@ -8,13 +8,13 @@ damaged, a new pair is put at the end. It is replaced whole, or not at all.
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from skymem.errors import BusyError, DiskError, InvalidMemoryError
 from skymem.policy.admit import check_agent_name
+from skymem.stores.agent_file import LOCK_SECONDS, NAME, PREVIOUS, lock_of, mark, take_out
 from skymem.stores.files import disk_errors, refuse_link
 from skymem.stores.lock import held
 
@@ -23,16 +23,10 @@ if TYPE_CHECKING:
 
 BEGIN: Final = b"<!-- skymem:begin -->"
 END: Final = b"<!-- skymem:end -->"
-NAME: Final = "agent.md"
-PREVIOUS: Final = "agent.md.previous"
-"""As it was before the last upload."""
-
 BYTES_MAX: Final = 1024 * 1024
-LOCK_SECONDS: Final = 30.0
 TRIES: Final = 5
 """Times that a person's save in the middle has the change made again."""
 
-_ID: Final = re.compile(r"[A-Za-z0-9_.:]")
 _WIDE: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -73,9 +67,9 @@ def append(home: "Home", agent: str, text: str, *, memory_id: str) -> bool:
     said = _one_line(text)
     if not said or not memory_id:
         raise InvalidMemoryError("agent.md: there is no text, or no id of its memory")
-    mark = _mark(memory_id)
-    entry = f"- {said} ".encode(errors="replace") + mark
-    return _change(home, agent, lambda old: None if mark in old else _with_entry(old, entry))
+    own = mark(memory_id)
+    entry = f"- {said} ".encode(errors="replace") + own
+    return _change(home, agent, lambda old: None if own in old else _with_entry(old, entry))
 
 
 def withdraw(home: "Home", agent: str, memory_ids: Iterable[str]) -> int:
@@ -86,23 +80,10 @@ def withdraw(home: "Home", agent: str, memory_ids: Iterable[str]) -> int:
     Raises:
         NotAllowedError, DiskError, BusyError: the file is as it was.
     """
-    marks = [_mark(one) for one in memory_ids]
-    if not path_of(home, agent).parent.is_dir():
-        return 0
-    gone = 0
-
-    def without(old: bytes) -> bytes | None:
-        nonlocal gone
-        lines = old.splitlines(keepends=True)
-        kept = [line for line in lines if not any(mark in line for mark in marks)]
-        gone = len(lines) - len(kept)
-        return b"".join(kept) if gone else None
-
-    _change(home, agent, without, name=PREVIOUS)
-    before = gone
-    gone = 0
-    _change(home, agent, without)
-    return gone + before
+    home.only_owner("write agent.md")
+    owner = home.admit(path_of(home, agent).parent.name, writing=True)
+    names = frozenset(memory_ids)
+    return take_out(home.paths, owner, names.__contains__, files=home.files, stop=home.stop)
 
 
 def upload(home: "Home", agent: str, data: bytes, *, dry_run: bool = False) -> bool:
@@ -138,19 +119,18 @@ def _change(
     agent: str,
     change: Callable[[bytes], bytes | None],
     *,
-    name: str = NAME,
     keep: bool = False,
 ) -> bool:
     """Replace the file by what `change` makes of it; None leaves it as it is."""
     home.only_owner("write agent.md")
-    path = path_of(home, agent).with_name(name)
+    path = path_of(home, agent)
     refuse_link(path)
-    home.make_ready(path.parent.name)
+    home.make_ready(home.admit(path.parent.name, writing=True))
     files = home.files
     files.make_directory(home.paths.run)
-    lock = home.paths.run / f"agent-md-{path.parent.name}.lock"
+    lock = lock_of(home.paths, path.parent.name)
     with held(lock, NAME, deadline_seconds=LOCK_SECONDS, stop=home.stop):
-        files.remove_left(path.parent, name)
+        files.remove_left(path.parent, NAME)
         for _ in range(TRIES):
             before = _seen(path)
             old = _read(path)
@@ -240,15 +220,6 @@ def _block_of(text: bytes) -> bytes:
 
 def _ended(text: bytes, newline: bytes = b"\n") -> bytes:
     return text if not text or text.endswith(b"\n") else text + newline
-
-
-def _mark(memory_id: str) -> bytes:
-    """The comment that says of which memory an entry is; no id can end it."""
-    spelled = "".join(
-        one if _ID.match(one) else "".join(f"%{byte:02X}" for byte in one.encode(errors="replace"))
-        for one in memory_id
-    )
-    return f"<!-- memory: {spelled} -->".encode()
 
 
 def _one_line(text: str) -> str:

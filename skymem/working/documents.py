@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import ConfigurationError, NotAllowedError, UsageError
 from skymem.model.chunk import CHUNK, citation_of
-from skymem.policy.admit import check_agent_name
 from skymem.policy.rerank import Candidate, rerank
 from skymem.recall import request
 from skymem.working import agent_md
 from skymem.working.documents_kept import Kept, kept_documents
 from skymem.working.ingesting import Ingested, Ingesting
+from skymem.working.tenancy import of_tenant
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -81,11 +81,10 @@ class Documents:
     """What an agent's tenant has in documents; of an agent in none, its own."""
 
     def __init__(self, home: "Home", agent: str) -> None:
-        self._home = home
-        self._agent = check_agent_name(agent)
+        self._agent = agent
         self._tenant = home.rules.tenants.of(agent)
-        self.owner = check_agent_name(home.rules.tenants.owner(agent))
-        """The directory of `memory/` they are in: an agent in every respect."""
+        self._home, self.owner = of_tenant(home, agent)
+        """The directory of `memory/` they are in is an agent in every respect."""
 
     def add(self, *paths: "str | os.PathLike[str]", dry_run: bool = False) -> Ingested:
         """Take in files, and all documents below directories; returns what came of each.

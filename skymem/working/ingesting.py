@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.errors import InvalidMemoryError, UsageError
+from skymem.errors import InvalidMemoryError, SecretRefusedError, UsageError
 from skymem.jobs import runner
 from skymem.jobs.detail import raise_failure
 from skymem.jobs.ingest import INGEST, New, Saying, ingest
@@ -18,16 +18,20 @@ from skymem.model.chunk import (
     CHUNK,
     IMPORTANCE,
     KEY_LETTERS,
-    TRUST,
     Citation,
     chunk_id,
+    citation_of,
     document_key,
     payload,
     same,
 )
+from skymem.model.memory import Memory
 from skymem.model.spelling import new_fields
-from skymem.policy.chunks import Piece, cut
+from skymem.policy.chunks import Block, Piece, cut
 from skymem.policy.form import admit_fields
+from skymem.policy.secrets import guard_of
+from skymem.policy.trust import given
+from skymem.stores.counts import note_redacted
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
 from skymem.working.documents_kept import Kept, kept_documents
@@ -41,6 +45,9 @@ if TYPE_CHECKING:
 
 BATCH_CHUNKS: Final = 2000
 """Chunks of one run of the job, beyond the first document of it: bounds memory."""
+
+_BY_ADMIT: Final = frozenset({"ts", "content", "tags", "importance"})
+"""Fields of a new line that are said to `admit_fields` by themselves."""
 
 SETTLED_SECONDS: Final = 2.0
 """A file touched more recently than this may change again within the same tick of its clock."""
@@ -111,6 +118,10 @@ class Ingesting:
         self._cutting = rules.chunk_chars, rules.overlap_chars
         self._versions = Versions.read(home.paths, owner, self._cutting)
         self._counts = self._counted()
+        self._guard = guard_of(home.rules.secrets)
+        self._redacted: Counter[str] = Counter()
+        """Secrets of the document that is being read, by kind."""
+
         self.done = Ingested(owner, dry_run=dry_run)
 
     def add(self, paths: Sequence[str]) -> Ingested:
@@ -170,6 +181,7 @@ class Ingesting:
             if self._versions.is_unchanged(one.path, one.version, self._counts):
                 self.done.unchanged += 1
                 continue
+            self._redacted.clear()
             try:
                 said = self._read(one)
                 chunks = self._chunks(one, said)
@@ -180,9 +192,18 @@ class Ingesting:
             except InvalidMemoryError as error:  # unreadable, or no line of ours can hold it
                 self.done.failed[one.path] = str(error)
             else:
-                if said.note:
-                    self.done.notes[one.path] = said.note
+                self._tell(one, said)
                 yield one, Saying(one.path, chunks)
+
+    def _tell(self, one: Found, said: Read) -> None:
+        """Tell what was taken for something, left out or redacted."""
+        kinds = ", ".join(f"{times} × {kind}" for kind, times in sorted(self._redacted.items()))
+        notes = [said.note, f"redacted: {kinds}" if kinds else ""]
+        if any(notes):
+            self.done.notes[one.path] = "; ".join(filter(None, notes))
+        if not self.done.dry_run:
+            home = self._home
+            note_redacted(home.paths, home.files, self._owner, dict(self._redacted))
 
     def _take(self, changed: Iterator[tuple[Found, Saying]]) -> None:
         batch: list[Saying] = []
@@ -219,39 +240,52 @@ class Ingesting:
     def _chunks(self, one: Found, said: Read) -> dict[str, New]:
         """The document's chunks as lines of long-term; what it says twice in one place, once."""
         chunks: dict[str, New] = {}
-        for piece in cut(said.blocks, *self._cutting):
+        for piece in cut(map(self._guarded, said.blocks), *self._cutting):
             place = dict(piece.place)
             file = os.path.join(one.path, str(place.pop("file"))) if "file" in place else one.path
-            citation = Citation(file, one.path, place)
-            name = same(citation, piece.text, piece.time_us)
-            if name not in chunks:
-                chunks[name] = self._chunk(piece, citation, one.mtime_us)
+            name, new = self._chunk(piece, Citation(file, one.path, place), one.mtime_us)
+            chunks.setdefault(name, new)
         return chunks
 
-    def _chunk(self, piece: Piece, citation: Citation, mtime_us: int) -> New:
+    def _guarded(self, block: Block) -> Block:
+        """A block without secrets, before a cut can part one of them (row X11)."""
+        text, kinds = self._guard.text(block.text)
+        top, more = self._guard.text(block.top)
+        self._redacted.update(kinds + more)
+        if self._redacted and self._home.rules.secrets.on == "refuse":
+            raise SecretRefusedError(", ".join(sorted(self._redacted)))
+        return block._replace(text=text, top=top)
+
+    def _chunk(self, piece: Piece, citation: Citation, mtime_us: int) -> tuple[str, New]:
+        """A chunk's line, and what makes it the same as one before."""
+        rules = self._home.rules
         seconds = max(0, mtime_us if piece.time_us is None else piece.time_us) / 1_000_000
-        tags = [os.path.basename(citation.document)]
         extra: dict[str, Any] = {
             "type": "long",
             "kind": CHUNK,
             "stability": "permanent",
-            "origin": "document",
-            "trust": TRUST,
+            **given("document", None, rules.trust),
             **({} if self._tenant is None else {"tenant": self._tenant}),
             "record_type": CHUNK,
             "payload": payload(citation),
         }
-        fields = new_fields(piece.text, ts=seconds, tags=tags, importance=IMPORTANCE, extra=extra)
+        tags = [os.path.basename(citation.document)]
+        spelled = new_fields(piece.text, ts=seconds, tags=tags, importance=IMPORTANCE, extra=extra)
+        fields, kinds = self._guard.fields(spelled)
+        self._redacted.update(kinds)
         name = chunk_id(citation.document, fields)
+        own = {key: value for key, value in fields.items() if key not in _BY_ADMIT}
         admitted = admit_fields(
-            piece.text,
-            limit=self._home.rules.line_bytes_max,
+            fields["content"],
+            limit=rules.line_bytes_max,
             now=seconds,
-            tags=tags,
+            tags=fields["tags"],
             importance=IMPORTANCE,
-            extra={**extra, "id": name},
+            extra={**own, "id": name},
+            guard=self._guard,
         )
-        return New(name, admitted.raw)
+        cited = citation_of(Memory(fields)) or citation
+        return same(cited, fields["content"], piece.time_us), New(name, admitted.raw)
 
     def _carry_out(self, batch: Sequence[Saying], versions: Mapping[str, str]) -> None:
         done, dry_run = self.done, self.done.dry_run

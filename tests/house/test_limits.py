@@ -16,7 +16,7 @@ JOB_BOUNDARIES = {
     ROOT / "skymem/jobs/runner.py",
     ROOT / "skymem/working/readers/formats.py",
 }
-"""One run, agent, request or document must not stop the others: only here is all caught."""
+"""One run, agent, request or document must not stop the others: only here may all be caught."""
 
 MODULES = [pytest.param(path, id=str(path.relative_to(ROOT))) for path in modules()]
 

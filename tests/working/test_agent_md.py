@@ -1,14 +1,18 @@
 """`agent.md` is read, uploaded and appended to, and a person's text stays byte for byte (W9)."""
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from skymem.app import Home, init_home, open_home
+from skymem.cli.main import app
 from skymem.errors import DiskError, InvalidMemoryError, NotAllowedError, SkymemError
 from skymem.stores.files import Files
 from skymem.working import agent_md
+from tests.conftest import line
 from tests.faults.faulty import DyingFiles, FailingFiles, FaultyFiles, PowerCut
 
 
@@ -121,6 +125,23 @@ def test_what_is_withdrawn_is_gone_from_both_versions(home: Home) -> None:
     assert all(b"blue" not in path.read_bytes() for path in file(home).parent.glob("agent.md*"))
     assert "stays" in agent_md.read(home, "sky")
     assert agent_md.withdraw(home, "stranger", ["1"]) == 0
+
+
+def test_what_is_erased_leaves_agent_md_as_well(home: Home) -> None:
+    home.remember("tenant-acme", [line("the door code is 4711", id="m1")])
+    agent_md.append(home, "sky", "the door code is 4711", memory_id="m1")
+    agent_md.append(home, "sky", "stays", memory_id="m2")
+    agent_md.upload(home, "sky", b"# New\n")
+    words = ["--home", str(home.paths.root), "--agent", "tenant-acme", "erase", "m1", "--json"]
+    told = CliRunner().invoke(app, words)
+
+    assert told.exit_code == 0, told.output
+    places = {one["place"]: one["before"] for one in json.loads(told.stdout)["receipt"]["places"]}
+    assert places["agent.md"] == 2
+    assert "stays" in agent_md.read(home, "sky")
+    assert not any(
+        b"4711" in one.read_bytes() for one in home.paths.root.rglob("*.*") if one.is_file()
+    )
 
 
 def test_a_link_is_neither_read_nor_replaced(home: Home, tmp_path: Path) -> None:

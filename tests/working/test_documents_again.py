@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import skymem
 from skymem.agent import AgentMemory
-from skymem.app import init_home, open_home
+from skymem.app import init_home
 from skymem.cli.main import app
 from skymem.errors import DiskError, SkymemError, UsageError
 from skymem.stores.files import Files
@@ -227,10 +227,43 @@ def test_undo_takes_a_whole_run_back(memory: AgentMemory, sources: Path) -> None
     assert len(lines(memory)) == 4
 
 
+def test_what_was_erased_does_not_come_back_with_its_document(
+    memory: AgentMemory, sources: Path
+) -> None:
+    memory.documents.add(sources)
+    (name,) = [one for one, line in lines(memory).items() if "second" in line["content"]]
+    home = str(memory._home.paths.root)
+    words = ["--home", home, "--agent", OWNER, "erase", name]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code == 0, told.output
+    for change in ("", "\n# Four\n\nfourth\n"):
+        with (sources / "a.md").open("a") as stream:
+            stream.write(change)
+        memory.documents.add(sources)
+        assert "Two\n\nsecond" not in texts(memory)
+    assert "Four\n\nfourth" in texts(memory)
+
+
+def test_secrets_are_redacted_or_their_document_refused(memory: AgentMemory, sources: Path) -> None:
+    secret = "AKIA" + "IOSFODNN7EXAMPQE"
+    write(sources / "a.md", f"# Keys\n\nThe key is {secret}, keep it.\n")
+    done = memory.documents.add(sources)
+    assert secret not in str(lines(memory))
+    assert any("The key is [redacted:" in text for text in texts(memory))
+    assert "redacted" in done.notes[str(sources / "a.md")]
+    assert memory.documents.add(sources).unchanged == 2
+
+    rules = memory._home.paths.rules
+    rules.write_text(rules.read_text() + "secrets: {on: refuse}\n")
+    again = skymem.open_memory("sky", home=str(memory._home.paths.root))
+    write(sources / "c.md", f"# Other\n\n{secret}\n")
+    assert list(again.documents.add(sources).failed) == [str(sources / "c.md")]
+
+
 def test_a_kill_at_any_step_is_finished_by_the_next_run(tmp_path: Path, sources: Path) -> None:
     init_home(tmp_path / "home")
-    home = open_home(str(tmp_path / "home"))
-    memory = AgentMemory(home, "sky")
+    memory = skymem.open_memory("sky", home=str(tmp_path / "home"))
+    home = memory._home
     versions = ("second", "second, changed")
     memory.documents.add(sources)
     fired = 0
