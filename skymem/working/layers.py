@@ -22,6 +22,7 @@ from skymem.policy.playbooks import snippet
 from skymem.policy.rank import tokens_of
 from skymem.policy.terms import stems
 from skymem.policy.trust import is_trusted
+from skymem.stores import agent_file
 from skymem.working import agent_md
 from skymem.working.at_hand import at_hand
 from skymem.working.patterns import patterns, takes
@@ -100,7 +101,7 @@ def working(home: "Home", agent: str, asked: Asked) -> Working:
     admitted[layer.SCRATCHPAD] = admitted[layer.SCRATCHPAD][::-1]
     written = _agent_md(home, agent, asked)
     layers = [
-        Layer(name, found, written if name == layer.BUSINESS else (), agent_md.NAME)
+        Layer(name, found, written if name == layer.BUSINESS else (), agent_file.NAME)
         for name, found in admitted.items()
     ]
     layers.append(_patterns(home, agent, asked))
