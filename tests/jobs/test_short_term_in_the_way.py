@@ -22,8 +22,8 @@ class Editing(Files):
         self.edit, self.at, self.times = edit, at, 1
         self.fired = 0
 
-    def append(self, path: Path, data: bytes, *, shared: bool = False) -> int:
-        start = super().append(path, data, shared=shared)
+    def append(self, path: Path, data: bytes, *, shared: bool = False, synced: bool = True) -> int:
+        start = super().append(path, data, shared=shared, synced=synced)
         if path.name == self.at and self.fired < self.times:
             self.fired += 1
             self.edit()

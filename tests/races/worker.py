@@ -24,10 +24,10 @@ class Counting(Files):
     swaps = 0
     late_lines = 0
 
-    def append(self, path: Path, data: bytes, *, shared: bool = False) -> int:
+    def append(self, path: Path, data: bytes, *, shared: bool = False, synced: bool = True) -> int:
         if path.name == "short_term.jsonl":  # a job appends there only what came late
             self.late_lines += data.count(b"\n")
-        return super().append(path, data, shared=shared)
+        return super().append(path, data, shared=shared, synced=synced)
 
     def rename(self, source: Path, target: Path) -> None:
         super().rename(source, target)

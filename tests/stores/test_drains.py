@@ -178,8 +178,8 @@ class Dying(Files):
 
     appended = False
 
-    def append(self, path: Path, data: bytes, *, shared: bool = False) -> int:
-        start = super().append(path, data, shared=shared)
+    def append(self, path: Path, data: bytes, *, shared: bool = False, synced: bool = True) -> int:
+        start = super().append(path, data, shared=shared, synced=synced)
         if path.name == "short_term.jsonl":
             self.appended = True
             raise self.Cut

@@ -115,8 +115,8 @@ class Dying(Files):
     class Cut(BaseException):
         """A kill."""
 
-    def append(self, path: Path, data: bytes, *, shared: bool = False) -> int:
-        super().append(path, data, shared=shared)
+    def append(self, path: Path, data: bytes, *, shared: bool = False, synced: bool = True) -> int:
+        super().append(path, data, shared=shared, synced=synced)
         raise self.Cut
 
 
@@ -128,10 +128,12 @@ def test_a_block_that_arrived_is_found_in_windows_wherever_it_lies(
     own = drains_of(desk, Dying())
     real = Dying.append
 
-    def append(self: Dying, path: Path, data: bytes, *, shared: bool = False) -> int:
+    def append(
+        self: Dying, path: Path, data: bytes, *, shared: bool = False, synced: bool = True
+    ) -> int:
         with path.open("ab") as stream:  # others append meanwhile
             stream.write(b"\n" * more)
-        return real(self, path, data, shared=shared)
+        return real(self, path, data, shared=shared, synced=synced)
 
     monkeypatch.setattr(Dying, "append", append)
     with pytest.raises(Dying.Cut):

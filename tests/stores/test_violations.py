@@ -79,8 +79,8 @@ def test_a_damaged_count_is_told_and_counted_anew_from_the_ledger(
 class LedgerOnAFullDisk(Files):
     """Takes small files, and no more entries."""
 
-    def append(self, path: Path, data: bytes, *, shared: bool = False) -> int:
-        del data, shared
+    def append(self, path: Path, data: bytes, *, shared: bool = False, synced: bool = True) -> int:
+        del data, shared, synced
         raise DiskError(str(path), "no space left")
 
 
