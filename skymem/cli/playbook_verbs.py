@@ -7,12 +7,12 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, globals_of
-from skymem.cli.pref_verbs import read_object, utf8
+from skymem.cli.pref_verbs import complain_of_secrets, read_object, utf8
 
 if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.model.playbook import Flow
-    from skymem.working.playbooks import Playbooks
+    from skymem.working.playbooks import Completed, Playbooks
 
 playbook_app = typer.Typer(
     no_args_is_help=True, help="Flows that went well: kept once the user was satisfied, and found."
@@ -63,10 +63,10 @@ def playbook_add(
     given = _flow(stdin=stdin, flow=flow, query=query, call=call, slot=slot, outcome=outcome)
     _, playbooks = _opened(globals_of(context), appending=True)
     done = playbooks.complete(given, satisfied=True, user_id=user, dry_run=dry_run)
-    told = {"id": done.id, "state": done.state}
+    complain_of_secrets(done.redacted)
     if as_json:
         kept = None if done.playbook is None else done.playbook.as_json()
-        render.document(told | {"playbook": kept} | _rehearsed(dry_run=dry_run))
+        render.document(_told(done) | {"playbook": kept} | _rehearsed(dry_run=dry_run))
     else:
         render.line(_would(dry_run=dry_run) + render.harmless(done.id))
 
@@ -94,9 +94,9 @@ def playbook_complete(
     given = _flow(stdin=stdin, flow=flow, query=query, call=call, slot=slot, outcome=outcome)
     _, playbooks = _opened(globals_of(context), appending=True)
     done = playbooks.complete(given, session=session, user_id=user, dry_run=dry_run)
+    complain_of_secrets(done.redacted)
     if as_json:
-        told = {"id": done.id, "state": done.state}
-        render.document(told | _rehearsed(dry_run=dry_run))
+        render.document(_told(done) | _rehearsed(dry_run=dry_run))
     else:
         render.line(f"{_would(dry_run=dry_run)}{render.harmless(done.id)}  ({done.state})")
 
@@ -278,6 +278,11 @@ def _slot(given: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except (ValueError, RecursionError):
         return name, value
+
+
+def _told(done: "Completed") -> dict[str, Any]:
+    told: dict[str, Any] = {"id": done.id, "state": done.state}
+    return told | ({"redacted": dict(done.redacted)} if done.redacted else {})
 
 
 def _rehearsed(*, dry_run: bool) -> dict[str, bool]:

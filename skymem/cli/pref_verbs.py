@@ -10,7 +10,7 @@ from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, globals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from skymem.app import Home
     from skymem.model.preference import Preference
@@ -276,7 +276,16 @@ def _opened(spoken: Globals, *, appending: bool = False) -> "tuple[Home, Prefere
     return home, Preferences(home, agent)
 
 
+def complain_of_secrets(redacted: "Mapping[str, int]") -> None:
+    """Say what was taken out before anything was written."""
+    if redacted:
+        each = ", ".join(f"{count} {kind}" for kind, count in sorted(redacted.items()))
+        render.complain(f"taken out before it was written: {each}")
+
+
 def _tell(done: "Sequence[Updated]", *, dry_run: bool, as_json: bool, many: bool = False) -> None:
+    for one in done:
+        complain_of_secrets(one.redacted)
     if as_json:
         told = [_told(one) for one in done]
         rehearsed = {"dry_run": True} if dry_run else {}
@@ -292,7 +301,12 @@ def _tell(done: "Sequence[Updated]", *, dry_run: bool, as_json: bool, many: bool
 
 
 def _told(one: "Updated") -> dict[str, Any]:
-    told = {"id": one.preference.id, "written": one.new, "preference": one.preference.as_json()}
+    told: dict[str, Any] = {
+        "id": one.preference.id,
+        "written": one.new,
+        "preference": one.preference.as_json(),
+    }
+    told |= {"redacted": dict(one.redacted)} if one.redacted else {}
     return {**told, "was": None if one.was is None else one.was.as_json()}
 
 

@@ -9,15 +9,18 @@ Each is a line like any other; what waits expires. One code path for the CLI and
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from skymem import doors
 from skymem.errors import InvalidMemoryError
 from skymem.model.playbook import CONTINUED, CORRECTED, FLOW, PLAYBOOK, WAITING, Flow, Playbook
 from skymem.model.snippet import CHARACTERS_MAX
 from skymem.model.spelling import read_line
 from skymem.policy import playbooks as choosing
-from skymem.policy.form import Admitted, admit_fields
+from skymem.policy.form import Admitted
 from skymem.policy.playbooks import Hit
+from skymem.policy.trust import is_held_back
 from skymem.recall.request import check_limit
 from skymem.recall.result import DECIMALS
 from skymem.stores.shelf import Kept
@@ -45,6 +48,8 @@ class Completed(NamedTuple):
     """`playbook`, `waiting` for the user's next turn, or `corrected`: nothing was kept."""
 
     playbook: Playbook | None = None
+    redacted: Mapping[str, int] = MappingProxyType({})
+    """Secrets that were taken out of it, by kind."""
 
 
 class Hits(list[Hit]):
@@ -149,8 +154,8 @@ class Playbooks:
         else:
             return Completed("", CORRECTED)
         if not dry_run:
-            self._home.remember(self._agent, [line.raw])
-        return Completed(line.id, state, playbook)
+            doors.take_in(self._home, self._agent, [line])
+        return Completed(line.id, state, playbook, line.redacted)
 
     def continued(self, *, session: str | None = None, dry_run: bool = False) -> list[Playbook]:
         """Say that the user's next turn came and corrected nothing: what waits is kept.
@@ -167,7 +172,7 @@ class Playbooks:
             made.append(Playbook.of(line.id, "short", read_line(line.raw)))
             lines += [line, self._marker(kept, CONTINUED)]
         if lines and not dry_run:
-            self._home.remember(self._agent, [line.raw for line in lines])
+            doors.take_in(self._home, self._agent, lines)
         return made
 
     def corrected(self, *, session: str | None = None, dry_run: bool = False) -> list[str]:
@@ -181,8 +186,8 @@ class Playbooks:
         """
         waiting = [kept for kept, _ in self._waiting(session, dry_run=dry_run)]
         if waiting and not dry_run:
-            markers = [self._marker(kept, CORRECTED).raw for kept in waiting]
-            self._home.remember(self._agent, markers)
+            markers = [self._marker(kept, CORRECTED) for kept in waiting]
+            doors.take_in(self._home, self._agent, markers)
         return [kept.id for kept in waiting]
 
     # -- finding --------------------------------------------------------------------------------
@@ -228,7 +233,7 @@ class Playbooks:
         check_limit(limit)
         if not query.strip() and not flow.strip():
             raise InvalidMemoryError('field "query": say what is asked, or which flow it is')
-        found = choosing.current(self._there(dry_run=True)) if dry_run else self._current()
+        found = self._current(dry_run=dry_run)
         mine = [one for one in found if one.user_id in (None, user_id)]
         hits, mode, degraded = self._fitting(query, flow, mine)
         written = ""
@@ -260,12 +265,19 @@ class Playbooks:
 
     # -- the rest -------------------------------------------------------------------------------
 
-    def _current(self) -> list[Playbook]:
+    def _current(self, *, dry_run: bool = False) -> list[Playbook]:
         """Those there are; worked out again only when there are others."""
-        found = active(self._home, self._agent, PLAYBOOK)
+        found = active(self._home, self._agent, PLAYBOOK, dry_run=dry_run)
         if found is not self._seen:
-            self._known, self._seen = choosing.current(_readable(found)), found
+            self._known, self._seen = self._followed(found), found
         return self._known
+
+    def _followed(self, found: Iterable[Kept]) -> list[Playbook]:
+        """What is believed too little tells nobody what to do (row X11)."""
+        trust = self._home.rules.trust
+        return choosing.current(
+            _readable(one for one in found if not is_held_back(one.memory, trust))
+        )
 
     def _there(self, *, dry_run: bool) -> list[Playbook]:
         """What is active; who may only append can't look, and readers take the newest."""
@@ -297,6 +309,7 @@ class Playbooks:
         there: Iterable[Playbook],
         waited: Sequence[str] = (),
     ) -> Admitted:
+        flow = self._admitted(flow)
         equal = [one for one in there if _equal(one, flow, user_id)]
         count = 1 + max((one.count for one in equal), default=0)
         threshold = self._home.rules.for_agent(self._agent).promote_threshold
@@ -308,6 +321,11 @@ class Playbooks:
         }
         supersedes = [*(one.id for one in equal), *waited]
         return self._line(flow.user_query, max(IMPORTANCE, threshold), user_id, supersedes, extra)
+
+    def _admitted(self, flow: Flow) -> Flow:
+        """A flow as it may come in: without its secrets, it is equal to what was kept of it."""
+        line = self._line(flow.user_query, 0.0, None, [], {"payload": flow.to_payload()})
+        return Flow.of(read_line(line.raw).payload)
 
     def _waiting_line(self, flow: Flow, session: str, user_id: str | None) -> Admitted:
         extra = {
@@ -341,9 +359,9 @@ class Playbooks:
         from skymem.app import now
 
         more = {"user_id": user_id, "supersedes": [*supersedes] or None}
-        return admit_fields(
+        return doors.new_memory(
+            self._home,
             content,
-            limit=self._home.rules.line_bytes_max,
             now=now(),
             importance=importance,
             extra={**extra, **{name: one for name, one in more.items() if one is not None}},

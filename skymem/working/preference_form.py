@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from skymem import doors
 from skymem.model.preference import (
     PREFERENCE,
     Declared,
@@ -16,8 +17,11 @@ from skymem.model.preference import (
 )
 from skymem.model.spelling import read_line
 from skymem.policy.conditions import condition_faults, effect_faults
-from skymem.policy.form import Admitted, admit_fields
+from skymem.policy.form import Admitted
 from skymem.policy.preferred import in_a_sentence
+
+if TYPE_CHECKING:
+    from skymem.app import Home
 
 IMPORTANCE: Final = 0.9
 """What a preference is worth at least: promote takes it, whatever the threshold."""
@@ -72,20 +76,15 @@ def key_fault(key: Any, declared: Mapping[str, Declared]) -> str:
 
 
 def line_of(
-    wanted: Wanted,
-    declared: Mapping[str, Declared],
-    *,
-    now: float,
-    limit: int,
-    threshold: float,
-    tags: Sequence[str],
-    supersedes: Sequence[str],
+    home: "Home", agent: str, wanted: Wanted, *, tags: Sequence[str], supersedes: Sequence[str]
 ) -> tuple[Preference, Admitted]:
     """Spell a preference as a line of short-term, and read it again.
 
     Raises:
         InvalidMemoryError: a field is outside its range; the message names it.
     """
+    from skymem.app import now
+
     payload = payload_of(
         key=wanted.key, rule=wanted.rule, value=wanted.value, condition=wanted.condition,
         effect=wanted.effect, how=wanted.how,
@@ -95,17 +94,17 @@ def line_of(
         "payload": payload,
         "stability": "permanent",
         "user_id": wanted.user_id,
-        "origin": wanted.origin,
-        "trust": wanted.trust,
         "evidence_ids": [*wanted.evidence_ids] or None,
         "supersedes": [*supersedes] or None,
     }
-    line = admit_fields(
-        _words(wanted, declared),
-        limit=limit,
-        now=now,
+    line = doors.new_memory(
+        home,
+        _words(wanted, home.rules.preferences),
+        now=now(),
         tags=tags,
-        importance=max(IMPORTANCE, threshold),
+        importance=max(IMPORTANCE, home.rules.for_agent(agent).promote_threshold),
+        origin=wanted.origin,
+        trust=wanted.trust,
         extra={name: value for name, value in extra.items() if value is not None},
     )
     return Preference.of(line.id, "short", read_line(line.raw)), line

@@ -5,14 +5,17 @@ One code path for the CLI and the Python API.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from skymem import doors
 from skymem.errors import InvalidMemoryError
 from skymem.model.preference import PREFERENCE, Declared, Preference, spelled
 from skymem.policy import preferred
 from skymem.policy.conditions import condition_faults, effect_faults, situation_faults
 from skymem.policy.form import Admitted
 from skymem.policy.preferred import Applied
+from skymem.policy.trust import is_held_back, most
 from skymem.stores.shelf import Kept
 from skymem.working.preference_form import Wanted, faults_of, key_fault, line_of
 from skymem.working.records import active, every
@@ -51,6 +54,9 @@ class Updated(NamedTuple):
     was: Preference | None
     """What held before, if anything did."""
 
+    redacted: Mapping[str, int] = MappingProxyType({})
+    """Secrets that were taken out of it, by kind."""
+
 
 class Preferences:
     """The preferences that one agent knows; each method may be asked for one user of several.
@@ -81,6 +87,7 @@ class Preferences:
         when: Mapping[str, Any] | None = None,
         effect: Mapping[str, Any] | None = None,
         tags: Sequence[str] | None = None,
+        origin: str | None = None,
     ) -> Updated:
         """Write what somebody prefers; returns once it is on disk.
 
@@ -94,6 +101,8 @@ class Preferences:
             when: only in situations that fit this condition.
             effect: what it changes, by name, where that is more than its own key.
             tags: labels; those it had when left out.
+            origin: where it comes from: user, agent, tool, document or import. What is believed
+                too little is kept and not followed.
 
         Raises:
             InvalidMemoryError: the key is not declared, the value can't be, or the condition is
@@ -101,8 +110,11 @@ class Preferences:
             DiskError: it could not be written; nothing of it stays.
         """
         return self.write(
-            Wanted(key=key, value=value, user_id=user_id, condition=when, effect=effect, tags=tags)
-        )
+            Wanted(
+                key=key, value=value, user_id=user_id, condition=when, effect=effect, tags=tags,
+                origin=origin,
+            )
+        )  # fmt: skip
 
     def add_rule(
         self,
@@ -143,7 +155,7 @@ class Preferences:
         Args:
             text: it in words.
             origin_ids: the memories it was found in.
-            trust: how far it is believed, 0 to 1.
+            trust: how far it is believed, 0 to 1, as far as its origin allows.
             origin: the door it came through.
             user_id: whose.
             tags: labels.
@@ -152,6 +164,8 @@ class Preferences:
         Raises:
             InvalidMemoryError, DiskError.
         """
+        if trust is not None:
+            trust = min(trust, most(origin, self._home.rules.trust))
         return self.write(
             Wanted(
                 text=text.strip(), how="promotion", user_id=user_id, tags=tags, origin=origin,
@@ -192,13 +206,14 @@ class Preferences:
         if faults:
             raise InvalidMemoryError("\n".join(faults))
         there = self._there(dry_run=dry_run)
-        done, lines = [], []
+        done: list[Updated] = []
+        lines: list[Admitted] = []
         for one in wanted:
             updated, line = self._prepared(one, there)
             done.append(updated)
-            lines += [line.raw] if line is not None else []
+            lines += [line] if line is not None else []
         if lines and not dry_run:
-            self._home.remember(self._agent, lines)
+            doors.take_in(self._home, self._agent, lines)
         return done
 
     # -- reading --------------------------------------------------------------------------------
@@ -287,10 +302,16 @@ class Preferences:
     # -- the rest -------------------------------------------------------------------------------
 
     def _current(self) -> list[Preference]:
-        """Those that hold; worked out again only when there are others."""
+        """Those that hold; worked out again only when there are others.
+
+        What is believed too little tells nobody what to do (row X11).
+        """
         found = active(self._home, self._agent, PREFERENCE)
         if found is not self._seen:
-            self._known = preferred.current(_readable(found))
+            followed = (
+                one for one in found if not is_held_back(one.memory, self._home.rules.trust)
+            )
+            self._known = preferred.current(_readable(followed))
             always = (one for one in self._known if one.key and one.condition is None)
             self._plain = {(one.user_id, one.key): one for one in always}
             self._seen = found
@@ -310,28 +331,17 @@ class Preferences:
         present = [one for one in there if one.identity == draft.identity]
         was = min(present, key=lambda one: (-(one.ts or 0.0), one.id), default=None)
         if was is None:
-            return Updated(draft, new=True, was=None), line
+            return Updated(draft, new=True, was=None, redacted=line.redacted), line
         if _same(was, draft, wanted.tags):
             return Updated(was, new=False, was=was), None
         new, line = self._line(wanted, was, [one.id for one in present])
-        return Updated(new, new=True, was=was), line
+        return Updated(new, new=True, was=was, redacted=line.redacted), line
 
     def _line(
         self, wanted: Wanted, was: Preference | None = None, supersedes: Sequence[str] = ()
     ) -> tuple[Preference, Admitted]:
-        from skymem.app import now
-
         tags = was.tags if wanted.tags is None and was is not None else wanted.tags or ()
-        own = self._home.rules.for_agent(self._agent)
-        return line_of(
-            wanted,
-            self.declared,
-            now=now(),
-            limit=self._home.rules.line_bytes_max,
-            threshold=own.promote_threshold,
-            tags=tags,
-            supersedes=supersedes,
-        )
+        return line_of(self._home, self._agent, wanted, tags=tags, supersedes=supersedes)
 
 
 def _same(was: Preference, draft: Preference, tags: Sequence[str] | None) -> bool:

@@ -4,7 +4,7 @@ The active ones are kept at hand; the rest is read from the lines when somebody 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from skymem.model.plan import Damage
 from skymem.policy.standing import State
@@ -13,7 +13,7 @@ from skymem.stores.lifecycle import RECORD, Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept
 from skymem.stores.standings import Standings
-from skymem.working.at_hand import BUSY_MS, Hand, at_hand
+from skymem.working.at_hand import BUSY_MS, at_hand
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -29,19 +29,6 @@ class Once(NamedTuple):
     superseded_by: str | None
 
 
-class _Rehearsal:
-    """A home that is only looked at: its catalog is read from a copy."""
-
-    def __init__(self, home: "Home") -> None:
-        self._home = home
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._home, name)
-
-    def workplace(self) -> Any:
-        return self._home.workplace(dry_run=True)
-
-
 def active(
     home: "Home", agent: str, record_type: str, *, dry_run: bool = False
 ) -> tuple[Kept, ...]:
@@ -51,9 +38,7 @@ def active(
         NotAllowedError: this process is not the home's owner.
         DiskError: they can't be read.
     """
-    if dry_run:
-        return Hand(cast("Home", _Rehearsal(home)), agent).of(record_type)
-    return at_hand(home, agent).of(record_type)
+    return at_hand(home, agent, dry_run=dry_run).of(record_type)
 
 
 def every(home: "Home", agent: str, record_type: str) -> list[Once]:

@@ -276,3 +276,28 @@ def test_asking_for_nothing_is_refused(memory: AgentMemory, query: str) -> None:
 def test_agents_playbooks_stay_apart(memory: AgentMemory, home: Path) -> None:
     add(memory)
     assert skymem.open_memory("hobbs", home=str(home)).playbooks.all() == []
+
+
+def test_a_secret_is_taken_out_of_a_call_and_equal_ones_stay_equal(
+    memory: AgentMemory, home: Path
+) -> None:
+    secret = "AKIA" + "IOSFODNN7QWERTYA"
+    calls = [{"tool_id": "push", "args": {"how": f"with {secret} please"}}]
+    first, second = add(memory, tool_calls=calls), add(memory, tool_calls=calls)
+    memory.playbooks.complete(flow(tool_calls=calls))
+    (third,) = memory.playbooks.continued()
+
+    assert [one.count for one in (first, second, third)] == [1, 2, 3]
+    assert "[redacted:" in third.flow.tool_calls[0]["args"]["how"]
+    assert secret not in (home / "memory/sky/short_term.jsonl").read_text()
+
+
+def test_an_untrusted_one_is_not_followed(memory: AgentMemory, home: Path) -> None:
+    add(memory)
+    (line,) = lines(home)
+    odd = {**line, "origin": "document", "ts": line["ts"] + 9, "user_id": "ann"}
+    with (home / "memory/sky/short_term.jsonl").open("a") as stream:
+        stream.write(json.dumps(odd) + "\n")
+
+    found = memory.playbooks.find(QUERY, user_id="ann", limit=5)
+    assert [one.playbook.user_id for one in found] == [None]
