@@ -131,7 +131,7 @@ class Ingesting:
             UsageError: a path is not there; nothing was taken in.
             SkymemError: what else kept the job from its end; what was done by then is done.
         """
-        walks = [walk(path, self._home.paths.root) for path in paths]
+        walks = [walk(path, self._home.paths.own) for path in paths]
         gone = [one for each in walks for one in self._gone(each)]
         found = {one.path: one for each in walks for one in each.found}
         for each in walks:

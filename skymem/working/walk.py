@@ -1,6 +1,6 @@
 """Which documents a path stands for: files, or of a Slack export its channels (row W8).
 
-Links are not followed, names that begin with a dot and the home itself are passed over. Each
+Links are not followed; names that begin with a dot and what the home keeps are passed over. Each
 document comes with what tells it from another version of itself, and nothing is opened for that.
 """
 
@@ -51,8 +51,8 @@ class Walk:
     """Files of no format that is known, and links."""
 
 
-def walk(path: str, home: Path) -> Walk:
-    """Find the documents a path stands for.
+def walk(path: str, own: Sequence[Path]) -> Walk:
+    """Find the documents a path stands for, but for what is in the home's `own` directories.
 
     Raises:
         UsageError: it is not there, or nothing that could be a document.
@@ -63,10 +63,11 @@ def walk(path: str, home: Path) -> Walk:
         status = os.stat(root)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a file or a directory") from None
-    if _within(root, str(home.resolve())):
-        raise UsageError(f"{path} is in the home itself; what is in there is remembered already")
+    kept = [os.path.realpath(one) for one in own]
+    if any(_within(root, one) for one in kept):
+        raise UsageError(f"{path} is the home's own; what is in there is remembered already")
     if stat.S_ISDIR(status.st_mode):
-        _directory(found, root, str(home.resolve()))
+        _directory(found, root, kept)
     elif stat.S_ISREG(status.st_mode):
         if format_of(root) is None:
             known = ", ".join(sorted(SUFFIXES))
@@ -89,7 +90,7 @@ def _within(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _directory(found: Walk, root: str, home: str) -> None:
+def _directory(found: Walk, root: str, own: Sequence[str]) -> None:
     def unlisted(error: OSError) -> None:
         found.failed.append((str(error.filename), f"can't be listed: {error.strerror}"))
 
@@ -97,7 +98,7 @@ def _directory(found: Walk, root: str, home: str) -> None:
         names[:] = sorted(
             name
             for name in names
-            if not name.startswith(".") and not _within(os.path.join(directory, name), home)
+            if not name.startswith(".") and os.path.join(directory, name) not in own
         )
         if {slack.CHANNELS, slack.USERS} <= set(files):
             _export(found, directory, names)

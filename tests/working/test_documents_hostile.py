@@ -73,13 +73,15 @@ def test_hostile_names_are_kept_or_told(memory: AgentMemory, sources: Path) -> N
     assert str(sources / odd) in [one.path for one in memory.documents.list()]
 
 
-def test_the_home_itself_is_not_taken_in(memory: AgentMemory, tmp_path: Path) -> None:
-    (memory._home.paths.root / "note.txt").write_text("in the home")
-    (tmp_path / "beside.txt").write_text("beside it")
+def test_what_the_home_keeps_is_not_taken_in(memory: AgentMemory, tmp_path: Path) -> None:
+    paths = memory._home.paths
+    memory.remember("in short-term")
+    (paths.agent("sky").directory / "note.txt").write_text("in memory/")
+    (paths.root / "beside.txt").write_text("in the home, which may be a checkout")
 
     assert names(memory.documents.add(tmp_path).added) == {"beside.txt"}
-    with pytest.raises(UsageError, match="in the home itself"):
-        memory.documents.add(memory._home.paths.root / "note.txt")
+    with pytest.raises(UsageError, match="the home's own"):
+        memory.documents.add(paths.agent("sky").directory / "note.txt")
 
 
 @pytest.mark.parametrize("name", ["gone.md", "picture.png"])
