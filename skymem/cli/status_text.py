@@ -14,7 +14,7 @@ from skymem.overview import status_overview
 def print_status(home: str | None, agent: str | None = None, *, as_json: bool) -> None:
     """Print the state of a home, or of one agent in it, for a person or as one JSON document."""
     opened = open_home(home, become_owner=True, lenient=True)
-    opened.door = "cli:status"
+    opened.program, opened.door = "cli", "cli:status"
     found = status_overview(opened, agent_in_reach(opened, "status", agent))
     if as_json:
         render.document(found)

@@ -159,8 +159,9 @@ class Workplace:
     def crossing(self, whose: str) -> NotAllowedError:
         """Record that another agent was reached for, or everyone; gives what is to be raised."""
         failed = self.note_crossing(whose)
-        what = "all of the home" if whose == EVERYONE else f"agent {whose}"
         own = self.bound.agent if self.bound else ""
+        everyone = f"all of the home (what is about one agent: --agent {own})"
+        what = everyone if whose == EVERYONE else f"agent {whose}"
         return NotAllowedError(
             f"this is bound to agent {own} and may not touch {what}; "
             f"the violation {f'could not be recorded: {failed}' if failed else 'is on record'}"
@@ -174,7 +175,9 @@ class Workplace:
         import logging
 
         crossing = Crossing(self.bound.agent if self.bound else "", whose, self.door)
-        logging.getLogger("skymem").warning("violation: agent %s reached for %s by %s", *crossing)
+        if not self.door.startswith("cli:"):  # who typed it is told on stderr, where logs go
+            told = "violation: agent %s reached for %s by %s"
+            logging.getLogger("skymem").warning(told, *crossing)
         try:
             self.violations().note(crossing, self.now())
         except (SkymemError, OSError) as error:
