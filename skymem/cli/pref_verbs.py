@@ -1,4 +1,4 @@
-"""Verbs about what users prefer: pref set, get, list, history, rule, apply, find, onboard."""
+"""Verbs about what users prefer: pref set, get, unset, list, history, rule, apply, find…"""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skymem.cli import render
-from skymem.cli.options import DryRun, Globals, Json, globals_of
+from skymem.cli.options import DryRun, Globals, Json, globals_of, stop_flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,6 +125,33 @@ def pref_get(
         render.document(found.as_json())
     else:
         render.line(render.harmless(spoken(found.value)))
+
+
+@pref_app.command("unset")
+def pref_unset(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(help="Which preference, or the name of a rule.")],
+    user: User = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Move all that was ever said under a key to trash; `restore` brings it back.
+
+    Of this very user, or of everybody. To have the one before again, forget the last alone.
+
+    Example: skymem pref unset verbosity --user ann
+    """
+    from skymem.errors import UnknownMemoryError
+
+    stop_flag.listen()
+    _, preferences = _opened(globals_of(context))
+    gone = preferences.unset(utf8(key), user_id=user, dry_run=dry_run)
+    if not gone:
+        raise UnknownMemoryError(f"preference {key}: there is nothing to take away")
+    if as_json:
+        render.document({"forgotten": gone} | ({"dry_run": True} if dry_run else {}))
+    else:
+        render.line(f"{'would be: ' if dry_run else ''}{len(gone)} forgotten")
 
 
 @pref_app.command("list")

@@ -18,7 +18,7 @@ from skymem.policy.preferred import Applied
 from skymem.policy.trust import is_held_back, most
 from skymem.stores.shelf import Kept
 from skymem.working.preference_form import Wanted, faults_of, key_fault, line_of
-from skymem.working.records import active, every
+from skymem.working.records import active, every, forget_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,6 +174,23 @@ class Preferences:
             dry_run=dry_run,
         )  # fmt: skip
 
+    def unset(self, key: str, *, user_id: str | None = None, dry_run: bool = False) -> list[str]:
+        """Move all that was ever said under a key, or a rule of that name, to trash.
+
+        Of this very user, or of everybody; whoever only forgets the last has the one before again.
+
+        Returns:
+            The ids of what went; nothing when nobody said anything. Pinned ones stay.
+
+        Raises:
+            NotAllowedError, DiskError, BusyError.
+        """
+        said = [one.preference for one in self.history(key, dry_run=dry_run)]
+        ids = [one.id for one in said if one.user_id == user_id]
+        if not ids:
+            return []
+        return forget_records(self._home, self._agent, PREFERENCE, ids, dry_run=dry_run)
+
     def onboard(
         self, path: "Path | str", *, user_id: str | None = None, dry_run: bool = False
     ) -> list[Updated]:
@@ -259,13 +276,13 @@ class Preferences:
         silent = [one for name, one in self.declared.items() if name not in said]
         return [*found, *map(preferred.undeclared_by_anyone, silent)]
 
-    def history(self, key: str, *, user_id: str | None = None) -> list[Past]:
+    def history(self, key: str, *, user_id: str | None = None, dry_run: bool = False) -> list[Past]:
         """All that was ever preferred under a key, or a rule of that name, oldest first (row W4).
 
         From every tier, superseded ones too. Of a user and everybody; of all when none is said.
         """
         found = []
-        for kept, state, by in every(self._home, self._agent, PREFERENCE):
+        for kept, state, by in every(self._home, self._agent, PREFERENCE, dry_run=dry_run):
             for one in _readable([kept]):
                 whose = user_id is None or one.user_id in (None, user_id)
                 if key in (one.key, one.rule) and whose:

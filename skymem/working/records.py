@@ -3,9 +3,12 @@
 The active ones are kept at hand; the rest is read from the lines when somebody asks for history.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from skymem.jobs import runner
+from skymem.jobs.detail import raise_failure
+from skymem.jobs.forget import Wanted, forget
 from skymem.model.plan import Damage
 from skymem.policy.standing import State
 from skymem.stores.files import disk_errors
@@ -41,7 +44,7 @@ def active(
     return at_hand(home, agent, dry_run=dry_run).of(record_type)
 
 
-def every(home: "Home", agent: str, record_type: str) -> list[Once]:
+def every(home: "Home", agent: str, record_type: str, *, dry_run: bool = False) -> list[Once]:
     """Each record of a type that is in short-term, long-term or an archive, oldest first.
 
     Raises:
@@ -51,7 +54,7 @@ def every(home: "Home", agent: str, record_type: str) -> list[Once]:
     from skymem.app import now
 
     home.only_owner("read working memory")
-    work, shelf = home.workplace(), home.shelf(agent)
+    work, shelf = home.workplace(dry_run=dry_run), home.shelf(agent)
     now_us = round(now() * 1_000_000)
     with work.catalog(busy_ms=BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
 
@@ -81,3 +84,25 @@ def _read(shelf: "Shelf", catalog: "Catalog", record_type: str) -> Iterator[Kept
             yield Kept(entry.id, "short", shelf.paths.short_term.name, entry.memory)
     stored = Lifecycle(catalog, shelf.paths.name).of_kinds([RECORD + record_type])
     yield from shelf.read(catalog.find(shelf.paths.name, [one.id for one in stored]))
+
+
+def forget_records(
+    home: "Home", agent: str, record_type: str, ids: Collection[str], *, dry_run: bool = False
+) -> list[str]:
+    """Move records of a type to trash, all at once; gives the ids of those that went.
+
+    Pinned ones stay; `restore` brings the others back.
+
+    Raises:
+        SkymemError: what kept the job from its end.
+    """
+    work, table = home.workplace(dry_run=dry_run), {"forget": forget(Wanted(frozenset(ids)))}
+    home.only_owner("forget")
+    detail, outcomes = runner.run(work, "forget", [agent], dry_run=dry_run, table=table)
+    if not dry_run:
+        home.record("forget", detail)
+    raise_failure(outcomes)
+    if dry_run:
+        plans = [plan for one in outcomes for plan in one.plans]
+        return sorted({two.id for one in plans for two in one.decisions if two.action == "trash"})
+    return sorted(set(ids) - {one.kept.id for one in every(home, agent, record_type)})

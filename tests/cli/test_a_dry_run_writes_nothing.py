@@ -45,6 +45,7 @@ WORDS = {
     "pref set": ["verbosity", "terse"],
     "pref rule": ["r", "--when", '{{"a": 1}}', "--effect", '{{"b": 2}}'],
     "pref onboard": ["{sheet}"],
+    "pref unset": ["verbosity"],
     "playbook add": FLOW,
     "playbook complete": FLOW,
     "playbook continued": ["--session", "lived"],

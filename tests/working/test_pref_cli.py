@@ -82,6 +82,22 @@ def test_a_rule_is_applied_and_says_by_which(shell: Shell) -> None:
     assert shell("pref", "apply", '{"flow": "mail"}', "--json").json["effects"]["tone"] == "warm"
 
 
+def test_what_is_unset_is_gone_and_can_be_brought_back(shell: Shell) -> None:
+    ids = [shell("pref", "set", "verbosity", one).out.strip() for one in ("terse", "full")]
+    shell("pref", "set", "verbosity", "none", "--user", "ann")
+    assert shell("promote").code == 0
+    ids.append(shell("pref", "set", "verbosity", "chatty").out.strip())
+    assert shell("pref", "unset", "verbosity", "--dry-run").out == "would be: 3 forgotten\n"
+    gone = shell("pref", "unset", "verbosity", "--json").json
+
+    assert sorted(gone["forgotten"]) == sorted(ids)
+    assert shell("pref", "get", "verbosity").code == 24
+    assert shell("pref", "get", "verbosity", "--user", "ann").out == "none\n"
+    assert shell("pref", "unset", "verbosity").code == 24
+    assert shell("restore", ids[-1]).code == 0
+    assert shell("pref", "get", "verbosity").out == "chatty\n"
+
+
 @pytest.mark.parametrize(
     ("when", "fault"),
     [
