@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from skymem import app
+from skymem import app, doors
 from skymem.errors import SkymemError
-from skymem.model.caution import TrustRules
-from skymem.model.marks import SENSITIVE, UNMARKED, inherited
+from skymem.model.marks import SENSITIVE
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
 from skymem.model.snippet import SNIPPET
-from skymem.policy.form import Admitted, admit_fields
+from skymem.policy.form import Admitted
 from skymem.policy.salience import FOUND_AGAIN, KNOWN, Facts, Weighed, shared, weigh
 from skymem.policy.terms import terms
+from skymem.policy.trust import trust_of
 from skymem.recall import request
 from skymem.recall.search import recall
 from skymem.stores.history import SCRATCHPAD
@@ -150,12 +150,14 @@ def _to_context(home: "Home", agent: str, name: str, memory: Memory) -> str:
 def _context_line(home: "Home", owner: str, agent: str, name: str, memory: Memory) -> Admitted:
     """The memory of a snippet, which is the same whenever it is made."""
     tenant = home.rules.tenants.of(agent)
-    extra = {"record_type": CONTEXT, "evidence_ids": [name], **inherited([memory])}
+    extra: dict[str, Any] = {"record_type": CONTEXT, "evidence_ids": [name]}
     if tenant is not None:
         extra["tenant"] = tenant.name
-    return admit_fields(
+    return doors.new_memory(
+        home,
         memory.searchable,
-        limit=home.rules.line_bytes_max,
+        origin=memory.origin,
+        trust=trust_of(memory, home.rules.trust),
         now=seconds(memory.time_us or 0),
         importance=max(IMPORTANCE, home.rules.for_agent(owner).promote_threshold),
         extra=extra,
@@ -246,7 +248,7 @@ def _weigh_all(
         again = {session for other, session in elsewhere if shared(words, other) >= FOUND_AGAIN}
         facts = Facts(
             remember=kept.memory.payload.get("remember") is True,
-            trust=_trust_of(kept.memory, home.rules.trust),
+            trust=trust_of(kept.memory, home.rules.trust),
             needed=home.rules.trust.needed,
             sensitive=kept.memory.sensitivity == SENSITIVE,
             known=_said_already(kept, words, known) or before.get(kept.id, ""),
@@ -278,14 +280,6 @@ def _promoted_before(home: "Home", agent: str) -> dict[str, str]:
             for _, _, evidence, _ in entry["added"]:
                 found |= dict.fromkeys(evidence, "promoted before")
     return found
-
-
-def _trust_of(memory: Memory, rules: TrustRules) -> float:
-    """How far a snippet is believed: as far as it says, and as its origin allows."""
-    each = {"user": rules.user, "agent": rules.agent, "tool": rules.tool}
-    each |= {"document": rules.document, "import": rules.imported}
-    allowed = each.get(memory.origin or UNMARKED, min(each.values()))
-    return allowed if memory.trust is None else min(memory.trust, allowed)
 
 
 def _said_already(kept: "Kept", words: frozenset[str], known: Sequence[Known]) -> str:

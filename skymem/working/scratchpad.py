@@ -14,14 +14,17 @@ lines. Reading is a use of all of them alike, and changes no order.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from skymem import app
+from skymem import app, doors
 from skymem.errors import InvalidMemoryError
+from skymem.model.caution import TrustRules
 from skymem.model.marks import inherited
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
 from skymem.model.snippet import CHARACTERS_MAX, IMPORTANCE, SESSION, SNIPPET, Snippet
 from skymem.policy.alike import word_key
-from skymem.policy.form import Admitted, admit_fields
+from skymem.policy.form import Admitted
+from skymem.policy.trust import trust_of
+from skymem.stores.counts import note_redacted
 from skymem.stores.shelf import Kept
 from skymem.working.at_hand import at_hand
 
@@ -123,6 +126,8 @@ class Scratchpad:
         lines = self.lines(texts, marks)
         if lines:
             self._home.remember(self._agent, [line.raw for line in lines], synced=False)
+            if gone := doors.redacted(lines):
+                note_redacted(self._home.paths, self._home.files, self._agent, gone)
         return [line.id for line in lines]
 
     def promote(self, *, dry_run: bool = False) -> dict[str, Any]:
@@ -216,7 +221,7 @@ class Scratchpad:
         rules = self._home.rules
         fields = marks.fields()
         if known is not None:
-            fields = _joined(fields, known)
+            fields = _joined(fields, known, rules.trust)
         fields |= {
             "record_type": SNIPPET,
             "session": self.session,
@@ -224,23 +229,23 @@ class Scratchpad:
         }
         if leaving:
             fields["supersedes"] = leaving
-        return admit_fields(
+        return doors.new_memory(
+            self._home,
             text,
-            limit=rules.line_bytes_max,
             now=seconds(time_us),
             importance=IMPORTANCE,
+            origin=fields.pop("origin", None),
+            trust=fields.pop("trust", None),
             extra=fields,
         )
 
 
-def _joined(fields: dict[str, Any], known: Memory) -> dict[str, Any]:
+def _joined(fields: dict[str, Any], known: Memory, rules: TrustRules) -> dict[str, Any]:
     """What is written again keeps what was said of it, and gains no trust."""
     own = Memory({"ts": 0, "content": "", **fields})
-    marks = inherited([own, known])
-    found = {**fields, **marks}
-    for name in ("origin", "trust"):
-        if name not in marks:
-            found.pop(name, None)
+    found = {name: value for name, value in fields.items() if name not in ("origin", "trust")}
+    found |= inherited([own, known])
+    found["trust"] = min(trust_of(own, rules), trust_of(known, rules))
     evidence = [*dict.fromkeys((*known.evidence_ids, *own.evidence_ids))]
     if evidence:
         found["evidence_ids"] = evidence

@@ -130,7 +130,7 @@ def test_the_thresholds_are_the_rules(home: Home) -> None:
     ("marks", "value"),
     [
         ({"origin": "tool"}, 0.5),
-        ({"origin": "import", "trust": 1.0}, 0.5),
+        ({"origin": "import"}, 0.5),
         ({"origin": "user", "trust": 0.3}, 0.3),
     ],
 )
