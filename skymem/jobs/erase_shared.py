@@ -1,4 +1,6 @@
-"""Erasing reaches the copies that other agents were given of what is erased (rows X5, P17).
+"""Erasing reaches the copies that others were given of what is erased (rows X5, P17, W2).
+
+Another agent has one by a rule of sharing, a tenant's business context by promotion.
 
 The copies go first: a kill in between leaves the source, by which the next erase finds the rest;
 and what was erased of a receiver is not shared with it again. What was copied meanwhile goes after.
@@ -10,6 +12,7 @@ from dataclasses import replace
 from skymem.jobs.erase import erase
 from skymem.jobs.erase_find import Sought
 from skymem.jobs.erase_receipt import Receipt
+from skymem.jobs.outlived import outlived
 from skymem.jobs.share import copies_of
 from skymem.jobs.workplace import Workplace
 
@@ -17,7 +20,7 @@ from skymem.jobs.workplace import Workplace
 def erase_with_copies(
     work: Workplace, agent: str, sought: Sought, *, dry_run: bool = False
 ) -> Receipt:
-    """Erase an agent's memories, and what others have of them by a rule of sharing.
+    """Erase an agent's memories, and what others have of them by a rule.
 
     Args, raises: as of `erase`. The copies are withdrawn in the name of whoever had them given, so
     also where who works here is bound to that agent.
@@ -45,6 +48,8 @@ def _erase_copies(
     found: dict[str, set[str]] = {}
     for receiver, name, _ in copies_of(work, agent, ids) if ids else ():
         found.setdefault(receiver, set()).add(name)
+    for owner, name in outlived(work, agent, ids) if ids else ():
+        found.setdefault(owner, set()).add(name)
     return [
         erase(work, receiver, Sought(frozenset(names), copies=False), dry_run=dry_run)
         for receiver, names in sorted(found.items())

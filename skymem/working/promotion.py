@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from skymem import app, doors
 from skymem.errors import SkymemError
+from skymem.jobs.outlived import WORD
 from skymem.model.marks import SENSITIVE
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
@@ -275,7 +276,7 @@ def _promoted_already(home: "Home", agent: str, *, dry_run: bool) -> Iterator[Kn
 def _promoted_before(home: "Home", agent: str) -> dict[str, str]:
     """What something was made of that may be there no more: whoever took it away meant it."""
     found: dict[str, str] = {}
-    for entry in home.workplace().ledger().mentioning(b'"scratchpad"'):
+    for entry in home.workplace().ledger().mentioning(WORD):
         if entry.get("op") == "scratchpad" and entry.get("agent") == agent:
             for _, _, evidence, _ in entry["added"]:
                 found |= dict.fromkeys(evidence, "promoted before")

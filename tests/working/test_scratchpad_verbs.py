@@ -72,6 +72,17 @@ def test_what_became_of_a_snippet_is_explained(shell: Shell) -> None:
     assert f"made of 1 memories: {name}" in theirs.out
 
 
+def test_what_is_erased_is_nowhere_in_business_context_either(shell: Shell) -> None:
+    (name,) = shell("scratchpad", "write", PRINCIPLE, "--json").json["ids"]
+    shell("scratchpad", "promote")
+    shell("--agent", "docs-sky", "promote")
+    told = shell("erase", name, "--json")
+    assert told.code == 0
+    assert [one["agent"] for one in told.json["receipt"]["shared"]] == ["docs-sky"]
+    files = [path for path in shell.home.rglob("*") if path.is_file()]
+    assert [path for path in files if b"Refunds" in path.read_bytes()] == []
+
+
 def test_an_end_takes_all_of_one_conversation(shell: Shell) -> None:
     for text in ("a", "b", "A!"):
         shell("scratchpad", "write", text, "--session", "c-1")
