@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from skymem import doors
 from skymem.errors import InvalidMemoryError
 from skymem.model.conversation import (
     CONVERSATION,
@@ -27,10 +28,11 @@ from skymem.model.marks import SENSITIVE, inherited
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
 from skymem.model.snippet import SNIPPET
-from skymem.model.spelling import new_fields
+from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
 from skymem.policy.form import admit_fields
 from skymem.policy.rolling import Rolled, new_turns, not_due, roll
+from skymem.policy.secrets import guard_of
 from skymem.working.at_hand import at_hand
 from skymem.working.scratchpad import Scratchpad
 from skymem.working.turns import snippets_of, turns_of
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 ORIGIN_OF_ROLE: Final[Mapping[str, str]] = {"user": "user", "tool": "tool", "function": "tool"}
 """Where a turn comes from; whoever else speaks is an agent."""
+
+NOTHING_NEW: Final = "nothing was said since the last summary"
 
 IMPORTANCE: Final = 0.4
 """What a summary is worth: as much as another that a session came to."""
@@ -160,13 +164,16 @@ class Conversations:
         rules = self._home.rules.conversation
         reason = "" if force else not_due(fresh, rules)
         if not fresh and not (force and noted):
-            reason = "nothing was said since the last summary" if lasts else "nothing was said"
+            reason = NOTHING_NEW if lasts else "nothing was said"
         if reason:
-            line = lasts[0].fields if lasts else None
-            return Summarized(reason, line, last or Conversation(), chars_max=rules.summary_chars)
-        rolled = roll(last, fresh, noted, rules.summary_chars)
+            return _standing(reason, lasts, rules.summary_chars)
+        guard = guard_of(self._home.rules.secrets)
+        clean = [replace(turn, content=guard.text(turn.content)[0]) for turn in (*fresh, *noted)]
+        rolled = roll(last, clean[: len(fresh)], clean[len(fresh) :], rules.summary_chars)
+        if not fresh and last is not None and rolled.conversation.facts == last.facts:
+            return _standing(NOTHING_NEW, lasts, rules.summary_chars)
         whose = {"user_id": user_id} if user_id else {}
-        marks = _marks(lasts, rolled.conversation, [*fresh, *noted])
+        marks = _marks(lasts, rolled.conversation, clean)
         scope = Scope(pad.session, [*map(_name, lasts)], {**whose, **marks})
         return self._made(rolled, fresh, scope, store=store)
 
@@ -175,23 +182,20 @@ class Conversations:
     ) -> Summarized:
         from skymem.app import now
 
-        made = rolled.conversation
-        fields = fields_of(made, scope)
-        moment = now() if made.until_us is None else seconds(made.until_us)
-        rules = self._home.rules
-        line = new_fields(content(made), ts=moment, importance=IMPORTANCE, extra=fields)
-        admitted = admit_fields(
-            line["content"],
+        made, rules = rolled.conversation, self._home.rules
+        line = admit_fields(
+            content(made),
             limit=rules.line_bytes_max,
-            now=moment,
+            now=now() if made.until_us is None else seconds(made.until_us),
             importance=IMPORTANCE,
-            extra=fields,
+            extra=fields_of(made, scope),
+            guard=guard_of(rules.secrets),
         )
         if store:
-            self._home.remember(self._agent, [admitted.raw])
+            doors.take_in(self._home, self._agent, [line])
         return Summarized(
             "",
-            line,
+            read_line(line.raw).fields,
             made,
             tuple(turn.id for turn in fresh),
             tuple(rolled.left_out),
@@ -214,6 +218,12 @@ class Conversations:
             return []
         found = at_hand(self._home, self._agent).of(CONVERSATION)
         return [kept.memory for kept in found if kept.memory.scope.get("session") == session]
+
+
+def _standing(reason: str, lasts: Sequence[Memory], chars_max: int) -> Summarized:
+    """What holds where no new summary is made."""
+    line = lasts[0].fields if lasts else None
+    return Summarized(reason, line, _united(lasts) or Conversation(), chars_max=chars_max)
 
 
 def _line_of(previous: "Summarized | Mapping[str, Any]") -> Memory:

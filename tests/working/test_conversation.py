@@ -96,6 +96,29 @@ def test_the_same_turns_give_the_same_summary_which_is_written_once(memory: Agen
     assert untimed[0] == untimed[1]  # also where the line's own time is that of the call
 
 
+def test_snippets_that_are_in_it_already_make_no_new_one(memory: AgentMemory) -> None:
+    memory.scratchpad.write("Margins fell as fuel rose.")
+    first = memory.conversation.summarize(TURNS, store=True, force=True)
+    again = memory.conversation.summarize(TURNS, store=True, force=True)
+    assert (again.id, again.new) == (first.id, False)
+    memory.scratchpad.write("Ann signs on Monday.")
+    third = memory.conversation.summarize(TURNS, store=True, force=True)
+    assert third.new
+    assert third.line is not None
+    assert third.line["supersedes"] == [first.id]
+    assert third.conversation.turns == 4
+
+
+def test_a_secret_stands_in_no_summary_given_back_or_stored(memory: AgentMemory) -> None:
+    key = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    turns = [{"role": "user", "content": f"We decided that the key is {key} for now."}]
+    done = memory.conversation.summarize(turns, force=True, store=True)
+    assert "[redacted:" in done.text
+    assert key not in json.dumps(done.as_json())
+    assert key not in json.dumps(lines(memory))
+    assert memory.conversation.summarize(turns, force=True).id == done.id
+
+
 def test_who_keeps_the_summaries_himself_hands_the_last_one_in(memory: AgentMemory) -> None:
     first = memory.conversation.summarize(TURNS)
     by_object = memory.conversation.summarize([*TURNS, *MORE], previous=first)
