@@ -24,6 +24,9 @@ SNIPPET: Final = "scratchpad"
 TURN: Final = "turn:"
 """Before the id of a turn, where a summary says what it rests on: a turn need not be a memory."""
 
+ANSWERS: Final = "answers"
+"""Marks a quotation that means something only with the one before it."""
+
 TAIL: Final = 8
 """Turns by which a summary knows again where it ended."""
 
@@ -114,6 +117,9 @@ def _text_of(value: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, texts))
 
 
+_OWN: Final = ("role", "memory", ANSWERS)
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
     """What somebody said: a statement, whose source is a turn, and who said it."""
@@ -137,7 +143,7 @@ class Quote:
         """
         if not isinstance(value, Mapping):
             raise InvalidMemoryError("no object")
-        rest = {name: one for name, one in value.items() if name not in ("role", "memory")}
+        rest = {name: one for name, one in value.items() if name not in _OWN}
         role = value.get("role")
         if not isinstance(role, str) or not role:
             raise InvalidMemoryError('field "role": no text')
@@ -173,8 +179,12 @@ class Conversation:
             yield from fact
 
     def to_payload(self) -> dict[str, Any]:
-        """Spell its structure."""
-        facts = [[quote.to_json() for quote in fact] for fact in self.facts]
+        """Spell its structure; all quotations stand in one list, as a record's statements do."""
+        facts = [
+            quote.to_json() if quote is fact[0] else {**quote.to_json(), ANSWERS: True}
+            for fact in self.facts
+            for quote in fact
+        ]
         told: dict[str, Any] = {"turns": self.turns, "tail": [*self.tail], "facts": facts}
         if self.until_us is not None:
             told["until"] = seconds(self.until_us)
@@ -196,15 +206,26 @@ def conversation_of(memory: Memory) -> Conversation:
     tail = payload.get("tail", [])
     if not isinstance(tail, list) or not all(isinstance(key, str) for key in tail):
         raise InvalidMemoryError('field "payload.tail": not a list of texts')
-    facts = payload.get("facts", [])
-    if not isinstance(facts, list) or not all(isinstance(fact, list) and fact for fact in facts):
-        raise InvalidMemoryError('field "payload.facts": not a list of lists')
     try:
         until_us = read_time("payload.until", payload.get("until"))
-        read = tuple(tuple(Quote.from_json(one) for one in fact) for fact in facts)
+        read = _facts(payload.get("facts", []))
     except (InvalidMemoryError, LineDamage) as error:
         raise InvalidMemoryError(f"payload.facts: {error}") from None
     return Conversation(read, counts[0], tuple(tail), until_us, counts[1])
+
+
+def _facts(quotes: Any) -> tuple[Fact, ...]:
+    """Read the quotations, each answer with what it answers."""
+    if not isinstance(quotes, list):
+        raise InvalidMemoryError("not a list")
+    found: list[Fact] = []
+    for one in quotes:
+        quote = Quote.from_json(one)
+        if found and one.get(ANSWERS) is True:
+            found[-1] = (*found[-1], quote)
+        else:
+            found.append((quote,))
+    return tuple(found)
 
 
 def heading(turns: int) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from skymem.errors import InvalidMemoryError
+from skymem.model import conversation
+from skymem.model.conversation import CONVERSATION, conversation_of
 from skymem.model.memory import Memory
 from skymem.model.records import PROFILE, PROJECT, content, from_payload
 
@@ -88,9 +90,12 @@ def _content(memory: Memory, payload: Mapping[str, Any]) -> str:
     Raises:
         WithdrawnError: nobody knows how it is said.
     """
+    left = {"payload": dict(payload)}
     try:
         if memory.record_type in (PROFILE, PROJECT):
             return content(from_payload(memory.record_type, payload))
+        if memory.record_type == CONVERSATION:
+            return conversation.content(conversation_of(Memory({**memory.fields, **left})))
         if memory.record_type == SUMMARY:
             said = dict.fromkeys(str(one["text"]) for one in payload["statements"])
             return "\n".join("- " + text.replace("\n", "\n  ") for text in said)

@@ -127,7 +127,7 @@ def test_who_keeps_the_summaries_himself_hands_the_last_one_in(memory: AgentMemo
     assert "Apollo" in by_line.text
     with pytest.raises(InvalidMemoryError, match=r'the last summary is none: field "record_type"'):
         memory.conversation.summarize(MORE, previous={"content": "x"})
-    bad = {**(first.line or {}), "payload": {"facts": [[{"role": "user"}]]}}
+    bad = {**(first.line or {}), "payload": {"facts": [{"role": "user"}]}}
     with pytest.raises(InvalidMemoryError, match=r'payload.facts: field "text"'):
         memory.conversation.summarize(MORE, previous=bad)
 
@@ -179,6 +179,17 @@ def test_a_sensitive_snippet_goes_into_no_summary(memory: AgentMemory) -> None:
     assert "Ann is ill" not in done.text
     assert done.line is not None
     assert "sensitivity" not in done.line
+
+
+def test_of_an_erased_snippet_nothing_is_left_and_of_the_rest_all(memory: AgentMemory) -> None:
+    (name,) = memory.scratchpad.write("Margins fell as fuel rose.")
+    memory.conversation.summarize(TURNS, store=True)
+    done = memory.conversation.summarize([*TURNS, *MORE], store=True)
+    memory.erase([name])
+    left = memory.conversation.summarize([*TURNS, *MORE])
+    assert left.text == done.text.replace("\n- scratchpad: Margins fell as fuel rose.", "")
+    assert left.reason == "nothing was said since the last summary"
+    assert left.conversation.turns == 8
 
 
 def test_what_did_not_fit_is_told_with_its_turns(memory: AgentMemory) -> None:
