@@ -14,7 +14,7 @@ from tests.policy.secret_shapes import SECRETS
 
 def test_no_secret_of_any_shape_comes_past_a_door(tmp_path: Path) -> None:
     app.init_home(tmp_path / "home")
-    memory = open_memory("sky", home=tmp_path / "home")
+    memory = open_memory("sky", home=str(tmp_path / "home"))
     for _, _, secret, text in SECRETS:
         memory.remember(text.format(secret()), importance=0.9, tags=[text.format(secret())])
         memory.remember("in a field", metadata={"password": secret()})
@@ -35,7 +35,7 @@ def test_no_name_leads_out_of_the_home(tmp_path: Path, name: str) -> None:
     app.init_home(tmp_path / "home")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SkymemError):
-        open_memory(name, home=tmp_path / "home").remember("x")
+        open_memory(name, home=str(tmp_path / "home")).remember("x")
     assert sorted(tmp_path.rglob("*")) == before
 
 

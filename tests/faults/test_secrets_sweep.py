@@ -17,9 +17,10 @@ from skymem.stores.shelf import tier_entries
 from skymem.stores.tiers import tier_files
 
 from .faulty import FAULTS, CountedFiles
-from .life import AGENT, RULES, Life, base, check_records, line, opened, running
+from .life import RULES, Life, base, check_records, opened, running
 from .sweep import as_if_from_another_process
 from .swept import attempt
+from .world import AGENT, line
 
 TOKEN = "gl" + "pat-" + "Zx8Qw2Er5Ty7Ui9Op1As"
 EVERY = 1 if os.environ.get("SKYMEM_FAULTS") == "all" else 9

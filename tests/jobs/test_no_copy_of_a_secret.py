@@ -6,6 +6,7 @@ Lines come by a plain `echo >>`, so that no door has looked at them.
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_the_id_is_the_one_it_had_and_the_memory_is_found_by_it(desk: Desk) -> N
 @pytest.mark.parametrize("own", [None, "note-7", TOKEN], ids=["derived", "own", "secret"])
 def test_the_same_line_again_is_that_memory(desk: Desk, own: str | None) -> None:
     """A replay is counted and not added; with another secret it is another memory."""
-    more = {} if own is None else {"id": own}
+    more: dict[str, Any] = {} if own is None else {"id": own}
     for _ in range(3):
         desk.echo(line(SAID, 0.9, **more))
         desk.run("promote")
