@@ -107,6 +107,13 @@ def _compared(one: dict[str, Any]) -> list[str]:
         f"{found['missing']:,} missing, {found['stale']:,} stale"
         for collection, found in one.get("compared", {}).items()
     ]
+    if "words" in one:
+        found = one["words"]
+        told.append(
+            f"words: {found['lines']:,} in long-term and archives, {found['indexed']:,} in the "
+            f"word index, {found['missing']:,} missing (found in the lines), "
+            f"{found['stale']:,} stale"
+        )
     if "stats" in one:
         stats = one["stats"]
         told.append(

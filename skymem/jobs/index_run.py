@@ -27,6 +27,7 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
 from skymem.stores.model_record import model_in_use
 from skymem.stores.status import read_json
+from skymem.stores.word_file import WordIndexError
 
 if TYPE_CHECKING:  # a dry run needs no engine
     from skymem.engine.client import Engine
@@ -243,27 +244,50 @@ def _has_more(index: Mapping[str, Any]) -> bool:
 def _compared(
     work: Workplace, catalog: Catalog, engine: "Engine", result: Indexed
 ) -> dict[str, Any]:
-    """Hold the ids of index and lines against each other, and ask some memories for themselves."""
+    """Hold the ids of each index and of the lines together, and ask some memories for themselves.
+
+    The word index has what does not change under it: long-term and archives.
+    """
+    agent = result.agent
     try:
-        stats = engine.stats(result.agent, SAMPLE)
+        stats = engine.stats(agent, SAMPLE)
         extra: dict[str, Any] = {}
         for collection in ("memory", "recent"):
             tiers = [tier for tier, name in COLLECTIONS.items() if name == collection]
-            lines = _ids_of_lines(work, catalog, result.agent, tiers)
-            index = set(chain.from_iterable(ids_of_index(engine, result.agent, collection)))
-            missing, stale = sorted(lines - index), sorted(index - lines)
-            extra[collection] = {
-                "lines": len(lines),
-                "indexed": len(index),
-                "missing": len(missing),
-                "stale": len(stale),
-                "missing_ids": missing[:TOLD_IDS],
-                "stale_ids": stale[:TOLD_IDS],
-            }
+            lines = _ids_of_lines(work, catalog, agent, tiers)
+            index = set(chain.from_iterable(ids_of_index(engine, agent, collection)))
+            extra[collection] = _held_together(lines, index)
+        cursors = IndexCursors(catalog, agent, "")
+        lines = {name for tier in ("long", "archive") for name in cursors.ids(tier)}
+        words = _held_together(lines, _ids_of_words(work, agent))
     except SkymemError as error:
         result.error, result.exit_code = str(error), error.exit_code
         return {}
-    return {"compared": extra, "stats": stats}
+    return {"compared": extra, "words": words, "stats": stats}
+
+
+def _held_together(lines: set[str], index: set[str]) -> dict[str, Any]:
+    missing, stale = sorted(lines - index), sorted(index - lines)
+    return {
+        "lines": len(lines),
+        "indexed": len(index),
+        "missing": len(missing),
+        "stale": len(stale),
+        "missing_ids": missing[:TOLD_IDS],
+        "stale_ids": stale[:TOLD_IDS],
+    }
+
+
+def _ids_of_words(work: Workplace, agent: str) -> set[str]:
+    """What the word index has; nothing where there is none that can be read."""
+    if not work.paths.words_of(agent).exists():
+        return set()
+    try:
+        with work.words(agent) as words:
+            return words.ids()
+    except WordIndexError as error:
+        work.degrade(f"word index: {error}")
+        return set()
 
 
 def _ids_of_lines(work: Workplace, catalog: Catalog, agent: str, tiers: Sequence[str]) -> set[str]:

@@ -273,6 +273,14 @@ class WordIndex(WordLists):
         """How many numbers it has given, and how many of them are of memories that are there."""
         return self._next(), int(self._run("SELECT COUNT(*) FROM docs")[0][0])
 
+    def ids(self) -> set[str]:
+        """Whose words it has.
+
+        Raises:
+            WordIndexError: it can't be read.
+        """
+        return {str(name) for (name,) in self._run("SELECT id FROM docs")}
+
     def words_of(self, stem: str) -> list[bytes]:
         """The keys of all words with a stem, and of the stem as a word."""
         key = key_of("w", stem)
