@@ -328,4 +328,5 @@ def _newest_first(kept: Kept) -> tuple[int, str]:
 
 
 def _group(kept: Kept) -> "_Group":
-    return kept.memory.record_type or "", kept.memory.scope.get("session", "")
+    session = kept.memory.field("session")  # not by `scope`, which looks for three fields more
+    return kept.memory.record_type or "", session if isinstance(session, str) else ""
