@@ -50,6 +50,7 @@ def scratchpad_write(
     """
     from skymem.working.scratchpad import Marks
 
+    _utf8(*texts, user or "", session or "")
     pad = _opened(globals_of(context), session, appending=True)
     marks = Marks(remember, user, origin, trust)
     if dry_run:
@@ -140,6 +141,16 @@ def _opened(spoken: Globals, session: str | None, *, appending: bool = False) ->
 
     agent = spoken.bound_agent()
     return Scratchpad(spoken.open_to_use(appending=appending), agent, session)
+
+
+def _utf8(*words: str) -> None:
+    """Refuse bytes of the command line that are no text: kept as they are they can't be told."""
+    from skymem.errors import InvalidMemoryError
+
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        raise InvalidMemoryError("the command line holds bytes that are not UTF-8") from None
 
 
 def _dry(*, dry_run: bool) -> dict[str, Any]:

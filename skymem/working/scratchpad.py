@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.working.promotion import Because
 
+SESSION_CHARACTERS_MAX: Final = 200
 DAY_SECONDS: Final = 86_400.0
 
 
@@ -60,12 +61,17 @@ class Scratchpad:
         """Open it; of `$SKYMEM_SESSION`, else "default", when no conversation is named.
 
         Raises:
-            InvalidMemoryError: the conversation's name is empty.
+            InvalidMemoryError: the conversation's name is empty, or longer than a name is.
         """
         if session is None:
             session = home.workplace().environment.get("SKYMEM_SESSION") or SESSION
         if not session.strip():
             raise InvalidMemoryError('field "session": a conversation needs a name')
+        if len(session) > SESSION_CHARACTERS_MAX:
+            raise InvalidMemoryError(
+                f'field "session": a name of {len(session):,} characters is longer than '
+                f"{SESSION_CHARACTERS_MAX}"
+            )
         self.session = session
         self._home, self._agent = home, agent
         self._seen: tuple[Kept, ...] | None = None

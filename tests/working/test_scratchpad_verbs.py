@@ -109,6 +109,8 @@ def test_what_a_terminal_would_obey_is_escaped(shell: Shell) -> None:
         (["write", "x", "--session", ""], "needs a name"),
         (["write", "x", "--origin", "hearsay"], '"origin"'),
         (["write", "x" * 2001], "2,001 characters"),
+        (["write", "x", "--session", "c" * 201], "201 characters"),
+        (["write", "x\udcff"], "not UTF-8"),
     ],
 )
 def test_what_can_not_be_is_refused(shell: Shell, words: list[str], complaint: str) -> None:
