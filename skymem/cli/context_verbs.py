@@ -12,11 +12,23 @@ if TYPE_CHECKING:
     from skymem.recall.context import Context
 
 
+Message = Annotated[str, typer.Argument(metavar="MESSAGE", help="What the prompt is about.")]
+Session = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="The conversation; else $SKYMEM_SESSION, else default."),
+]
+Situation = Annotated[
+    str | None,
+    typer.Option("--when", metavar="JSON", help="The situation that preferences apply in."),
+]
+Documents = Annotated[
+    int, typer.Option(min=0, max=100, help="Passages of documents that fit, at most.")
+]
+
+
 def context(
     context: typer.Context,
-    message: Annotated[
-        str, typer.Argument(metavar="MESSAGE", help="What the prompt is about.")
-    ] = "",
+    message: Message = "",
     user: Annotated[
         str | None,
         typer.Option("--user", metavar="ID", help="For this user; another's is left out."),
@@ -30,17 +42,9 @@ def context(
         typer.Option(help="How many memories, at most; else $SKYMEM_CONTEXT_LIMIT, else any."),
     ] = None,
     at: At = None,
-    session: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="The conversation; else $SKYMEM_SESSION, else default."),
-    ] = None,
-    situation: Annotated[
-        str | None,
-        typer.Option("--when", metavar="JSON", help="The situation that preferences apply in."),
-    ] = None,
-    documents: Annotated[
-        int, typer.Option(min=0, max=100, help="Passages of documents that fit, at most.")
-    ] = 3,
+    session: Session = None,
+    situation: Situation = None,
+    documents: Documents = 3,
     as_json: Json = False,
 ) -> None:
     """Make the block to put into a prompt: notes by layer, and what is recalled for the message.
@@ -59,16 +63,11 @@ def context(
     spoken = globals_of(context)
     home = spoken.open_to_use()
     (agent,) = home.agents(spoken.bound_agent())
+    beside = Beside(session, read_object(situation, "the situation") or {}, documents)
     made = make(
-        home,
-        agent,
-        message,
-        user_id=user,
-        max_chars=max_chars,
-        limit=limit,
-        at_us=at_us,
-        beside=Beside(session, read_object(situation, "the situation") or {}, documents),
-    )
+        home, agent, message, user_id=user, max_chars=max_chars, limit=limit, at_us=at_us,
+        beside=beside,
+    )  # fmt: skip
     for reason in made.degraded:
         if reason not in home.faults:  # told already
             render.complain(reason)

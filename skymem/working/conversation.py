@@ -159,23 +159,35 @@ class Conversations:
             scratchpad = pad
         said, noted = turns_of(turns), self._open(snippets_of(scratchpad))
         lasts = self._lasts(pad.session) if previous is None else [_line_of(previous)]
-        last = _united(lasts)
-        fresh = new_turns(last, said)
+        fresh = new_turns(_united(lasts), said)
         rules = self._home.rules.conversation
         reason = "" if force else not_due(fresh, rules)
         if not fresh and not (force and noted):
             reason = NOTHING_NEW if lasts else "nothing was said"
         if reason:
             return _standing(reason, lasts, rules.summary_chars)
-        guard = guard_of(self._home.rules.secrets)
+        scope = Scope(pad.session, fields={"user_id": user_id} if user_id else {})
+        return self._rolled(lasts, fresh, noted, scope, store=store)
+
+    def _rolled(
+        self,
+        lasts: Sequence[Memory],
+        fresh: Sequence[Turn],
+        noted: Sequence[Turn],
+        scope: Scope,
+        *,
+        store: bool,
+    ) -> Summarized:
+        """Sum up, without the secrets in what was said."""
+        rules, last = self._home.rules, _united(lasts)
+        guard, most = guard_of(rules.secrets), rules.conversation.summary_chars
         clean = [replace(turn, content=guard.text(turn.content)[0]) for turn in (*fresh, *noted)]
-        rolled = roll(last, clean[: len(fresh)], clean[len(fresh) :], rules.summary_chars)
+        rolled = roll(last, clean[: len(fresh)], clean[len(fresh) :], most)
         if not fresh and last is not None and rolled.conversation.facts == last.facts:
-            return _standing(NOTHING_NEW, lasts, rules.summary_chars)
-        whose = {"user_id": user_id} if user_id else {}
+            return _standing(NOTHING_NEW, lasts, most)
         marks = _marks(lasts, rolled.conversation, clean)
-        scope = Scope(pad.session, [*map(_name, lasts)], {**whose, **marks})
-        return self._made(rolled, fresh, scope, store=store)
+        whole = replace(scope, supersedes=[*map(_name, lasts)], fields={**scope.fields, **marks})
+        return self._made(rolled, fresh, whole, store=store)
 
     def _made(
         self, rolled: Rolled, fresh: Sequence[Turn], scope: Scope, *, store: bool
