@@ -15,6 +15,7 @@ from skymem.model.playbook import PLAYBOOK
 from skymem.model.preference import PREFERENCE
 from skymem.model.snippet import SNIPPET
 from skymem.policy import context as layer
+from skymem.policy.admit import agent_name_fault
 from skymem.policy.business import paragraphs
 from skymem.policy.conditions import holds
 from skymem.policy.context import Audience, By, Layer, Piece, Subject
@@ -181,7 +182,10 @@ def _has_business(home: "Home", agent: str, user_id: str | None) -> bool:
     tenant = home.rules.tenants.of(agent)
     if tenant is not None and tenant.users and user_id not in (None, *tenant.users):
         return False
-    return (home.paths.memory / home.rules.tenants.owner(agent)).is_dir()
+    owner = home.rules.tenants.owner(agent)
+    if agent_name_fault(owner) is not None:  # too long to have any
+        return False
+    return home.workplace().agent_paths(owner).directory.is_dir()
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ def patterns(home: "Home") -> list[Pattern]:
 
 
 def _told_by(home: "Home", tenant: "Tenant") -> dict[Kind, set[str]]:
-    there = [agent for agent in tenant.agents if (home.paths.memory / agent).is_dir()]
+    work = home.workplace()
+    there = [agent for agent in tenant.agents if work.agent_paths(agent).directory.is_dir()]
     flows = {
         _flow(kept.memory)
         for agent in there
@@ -80,7 +81,7 @@ def _told_by(home: "Home", tenant: "Tenant") -> dict[Kind, set[str]]:
     }
     said: set[str] = set()
     owner = owner_name(tenant.name)
-    if (home.paths.memory / owner).is_dir():
+    if work.agent_paths(owner).directory.is_dir():
         for kept in at_hand(home, owner).of(CONTEXT):
             if kept.memory.sensitivity is None:
                 said |= statements(kept.memory.searchable)

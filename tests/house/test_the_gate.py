@@ -9,6 +9,7 @@ from tests.house.conftest import ROOT
 MAY_MAKE_PATHS = {
     "skymem/jobs/workplace.py": "the gate itself",
     "skymem/stores/home.py": "says where things lie",
+    "skymem/stores/agent_file.py": "below the gate: whoever calls it has come through",
     "skymem/home_making.py": "makes the first agent's directory, before there is a home",
 }
 MAY_MAKE_SHELVES = {"skymem/jobs/workplace.py": "the gate itself"}
