@@ -97,6 +97,8 @@ def _begin(
         begun=work.now(),
         key=marker.check,
         everything=sought.everything,
+        copies=sought.copies,
+        said=sorted({*found.said}),
         raws=sorted({*found.raws}),
         bridges=found.bridges,
     )

@@ -20,7 +20,7 @@ from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
 from skymem.model.strict_json import LineDamage
 from skymem.policy.alike import copy_key
-from skymem.policy.erasing import Erased, WithdrawnError, revised, sources_of
+from skymem.policy.erasing import Erased, WithdrawnError, revised, statements_of
 from skymem.policy.loose import WORDS_MIN, holds, loosened
 from skymem.stores.catalog import Catalog
 from skymem.stores.erasures import Target
@@ -55,6 +55,9 @@ class Sought:
     copies: bool = True
     """Whether other memories that say the very same go as well."""
 
+    made_of: Collection[str] = ()
+    """Ids of another agent's memories: what was made of them is meant."""
+
     def why(self, name: str, memory: Memory) -> str:
         """Why a memory is meant; "" when it is not."""
         if self.everything:
@@ -63,6 +66,8 @@ class Sought:
             return "named"
         if self.pattern is not None and self.pattern.search(memory.searchable):
             return "matched"
+        if self.made_of and not {*memory.evidence_ids}.isdisjoint(self.made_of):
+            return "made_of"
         return "source" if self.source and _is_from(memory, self.source) else ""
 
 
@@ -101,6 +106,9 @@ class Found:
     texts: list[str] = field(default_factory=list)
     quoting: list[str] = field(default_factory=list)
     """Ids of memories that stay, and have the words of one that goes among theirs."""
+
+    said: list[str] = field(default_factory=list)
+    """Marks of words that records quote, and that match."""
 
     same: list[str] = field(default_factory=list)
     """Ids of copies that stay, as it was asked."""
@@ -207,12 +215,13 @@ class _Finder:
         memory = piece.memory
         if memory is None:
             return
-        said = any(sources_of(memory.payload))
+        said = [str(one.get("text")) for one in statements_of(memory)]
         if memory.evidence_ids or memory.supersedes or said:
             self._linking.append(piece)
         why = self._sought.why(piece.id, memory)
         if why == "matched" and said:  # it may be what it quotes that matches: that goes
             self._quotes.append(piece)
+            self.found.said += map(self._marker.of_text, filter(self._matches, said))
         elif why:
             self._take(piece, why)
             if memory.searchable.strip() and not self._sought.everything:
@@ -246,6 +255,18 @@ class _Finder:
             else:
                 self.found.same.append(piece.id)
 
+    def _matches(self, text: str) -> bool:
+        pattern = self._sought.pattern
+        return pattern is not None and bool(pattern.search(text))
+
+    def _is_said(self, text: str) -> bool:
+        """Whether words that a record quotes go, whosesoever they are."""
+        return self._matches(text) or (self._sought.copies and copy_key(text) in self._keys)
+
+    def _erased(self) -> Erased:
+        bridges = {name: tuple(below) for name, below in self.found.bridges.items()}
+        return Erased(self._gone().__contains__, bridges, self._is_said)
+
     def _is_of_it(self, raw: bytes) -> bool:
         """Whether bytes that are no line hold what is to go, as far as that can be told."""
         if not raw.strip():
@@ -253,7 +274,7 @@ class _Finder:
         if self._sought.everything:
             return True
         said = loosened(raw)
-        if self._sought.pattern is not None and self._sought.pattern.search(said):
+        if self._matches(said):
             return True
         return any(holds(said, text) for text in self._keys.values())
 
@@ -261,9 +282,8 @@ class _Finder:
         """Decide about what is made of what goes, until nothing more goes for it."""
         while sum(self._decide(piece) for piece in self._waiting()) or self._match_again():
             continue
-        gone = self._gone()
-        self._bridge(gone)
-        erased = Erased(gone.__contains__, {k: tuple(v) for k, v in self.found.bridges.items()})
+        self._bridge(self._gone())
+        erased = self._erased()
         for piece in self._waiting():
             assert piece.memory is not None  # noqa: S101  (only memories refer to others)
             if revised(piece.memory, piece.id, erased) is not None:
@@ -281,9 +301,8 @@ class _Finder:
     def _decide(self, piece: Piece) -> bool:
         """Whether nothing is left of a memory without what goes: then it goes, too."""
         assert piece.memory is not None  # noqa: S101
-        gone = self._gone()
         try:
-            revised(piece.memory, piece.id, Erased(gone.__contains__))
+            revised(piece.memory, piece.id, self._erased())
         except WithdrawnError:
             self._take(piece, "made_of")
             self.found.places[piece.place] += 1
@@ -292,14 +311,13 @@ class _Finder:
 
     def _match_again(self) -> bool:
         """Take the records that match still, without what goes; whether there was one."""
-        pattern, erased = self._sought.pattern, Erased(self._gone().__contains__)
-        taken = False
+        erased, taken = self._erased(), False
         for piece in self._quotes:
-            if (piece.id, piece.digest) in self._met or piece.memory is None or pattern is None:
+            if (piece.id, piece.digest) in self._met or piece.memory is None:
                 continue
             fields = revised(piece.memory, piece.id, erased)
             left = piece.memory if fields is None else Memory(fields)
-            if pattern.search(left.searchable):
+            if self._matches(left.searchable):
                 self._take(piece, "matched")
                 self.found.places[piece.place] += 1
                 taken = True

@@ -30,18 +30,23 @@ class Gone:
         self._raws = frozenset(erasure.raws)
         ids: set[str] = set()
         lines: set[str] = set()
+        said = {*erasure.said}
         for one in targets:
             if one.why != REWRITTEN:
                 ids.add(one.mark.id)
                 lines.add(one.mark.line)
-        self._ids, self._lines = ids, lines
+                said |= {one.mark.text} - {""} if erasure.copies else set()
+        self._ids, self._lines, self._said = ids, lines, said
         bridges = {name: tuple(below) for name, below in erasure.bridges.items()}
-        self._erased = Erased(self.has_id, bridges)
+        self._erased = Erased(self.has_id, bridges, self._is_said)
 
     @property
     def has_id(self) -> Callable[[str], bool]:
         """Whether the memory of an id goes."""
         return lambda name: self._marker.of_id(name) in self._ids
+
+    def _is_said(self, text: str) -> bool:
+        return self._marker.of_text(text) in self._said
 
     def has_raw(self, raw: bytes) -> bool:
         """Whether bytes that are no line go."""

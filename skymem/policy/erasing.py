@@ -21,6 +21,10 @@ IsGone = Callable[[str], bool]
 """Whether the memory of an id is being erased."""
 
 
+def _unsaid(_text: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Erased:
     """What is being erased, as far as other memories have to do with it."""
@@ -29,15 +33,27 @@ class Erased:
     bridges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of an erased memory that superseded others: those that stay."""
 
+    is_said: Callable[[str], bool] = _unsaid
+    """Whether words that a record quotes, whosesoever, are those of something erased."""
+
+    def goes(self, statement: Any) -> bool:
+        """Whether a record is not to say this any more."""
+        if not isinstance(statement, dict):
+            return False
+        source, text = statement.get("source"), statement.get("text")
+        if isinstance(source, str) and self.is_gone(source):
+            return True
+        return isinstance(text, str) and bool(text.strip()) and self.is_said(text)
+
 
 class WithdrawnError(Exception):
     """Nothing that may stay is left of it."""
 
 
-def is_made_of(memory: Memory, is_gone: IsGone) -> bool:
+def is_made_of(memory: Memory, erased: Erased) -> bool:
     """Whether a memory has to do with what is erased."""
-    cited = (*memory.evidence_ids, *memory.supersedes, *sources_of(memory.payload))
-    return any(is_gone(name) for name in cited)
+    cited = (*memory.evidence_ids, *memory.supersedes)
+    return any(map(erased.is_gone, cited)) or any(map(erased.goes, statements_of(memory)))
 
 
 def revised(memory: Memory, own: str, erased: Erased) -> dict[str, Any] | None:
@@ -46,10 +62,10 @@ def revised(memory: Memory, own: str, erased: Erased) -> dict[str, Any] | None:
     Raises:
         WithdrawnError: nothing is left.
     """
-    if not is_made_of(memory, erased.is_gone):
+    if not is_made_of(memory, erased):
         return None
     fields = dict(memory.fields)
-    said = _restated(memory, fields, erased.is_gone)
+    said = _restated(memory, fields, erased)
     bridged = _bridged(memory, fields, erased)
     if not said and not bridged:
         return None
@@ -57,26 +73,34 @@ def revised(memory: Memory, own: str, erased: Erased) -> dict[str, Any] | None:
     return {**fields, "id": own}
 
 
-def _restated(memory: Memory, fields: dict[str, Any], is_gone: IsGone) -> bool:
+def _restated(memory: Memory, fields: dict[str, Any], erased: Erased) -> bool:
     """Take out of the fields what erased memories said; whether there was anything."""
-    sources = [*sources_of(memory.payload)]
-    if not any(map(is_gone, sources)):
-        if any(map(is_gone, memory.evidence_ids)) and _is_made(memory) and not sources:
+    said = [*statements_of(memory)]
+    if not any(map(erased.goes, said)):
+        if not said and _is_made(memory) and any(map(erased.is_gone, memory.evidence_ids)):
             raise WithdrawnError
         return False
-    if all(map(is_gone, sources)):
+    payload = {name: _kept(value, erased) for name, value in memory.payload.items()}
+    if not any(True for _ in _statements(payload)):
         raise WithdrawnError
-    payload = {
-        name: [one for one in value if not is_gone(_source(one))]
-        if isinstance(value, list)
-        else value
-        for name, value in memory.payload.items()
-    }
     fields["payload"] = payload
     if memory.content:
         fields["content"] = _content(memory, payload)
-    _set_ids(fields, "evidence_ids", (one for one in memory.evidence_ids if not is_gone(one)))
+    staying = (one for one in memory.evidence_ids if not erased.is_gone(one))
+    _set_ids(fields, "evidence_ids", staying)
     return True
+
+
+def _kept(value: Any, erased: Erased) -> Any:
+    """A list without the statements that go; those that mean something together only go together.
+
+    Anything else is as it was.
+    """
+    if not isinstance(value, list):
+        return value
+    return [
+        one for one in value if not any(map(erased.goes, one if isinstance(one, list) else [one]))
+    ]
 
 
 def _is_made(memory: Memory) -> bool:
@@ -96,6 +120,9 @@ def _content(memory: Memory, payload: Mapping[str, Any]) -> str:
             return content(from_payload(memory.record_type, payload))
         if memory.record_type == CONVERSATION:
             return conversation.content(conversation_of(Memory({**memory.fields, **left})))
+        if memory.record_type == conversation.CONVERSATION:
+            left = Memory({**memory.fields, "payload": payload})
+            return conversation.content(conversation.conversation_of(left))
         if memory.record_type == SUMMARY:
             said = dict.fromkeys(str(one["text"]) for one in payload["statements"])
             return "\n".join("- " + text.replace("\n", "\n  ") for text in said)
@@ -123,14 +150,14 @@ def _set_ids(fields: dict[str, Any], name: str, ids: Any) -> None:
         fields["metadata"] = {**fields["metadata"], name: list(ids)}
 
 
-def sources_of(payload: Mapping[str, Any]) -> Iterator[str]:
-    """The sources of all statements in a record, whatever its lists are called."""
+def statements_of(memory: Memory) -> Iterator[dict[str, Any]]:
+    """All that a record quotes, whatever its lists are called."""
+    return _statements(memory.payload)
+
+
+def _statements(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for value in payload.values():
         for one in value if isinstance(value, list) else ():
-            if source := _source(one):
-                yield source
-
-
-def _source(statement: Any) -> str:
-    source = statement.get("source") if isinstance(statement, dict) else None
-    return source if isinstance(source, str) else ""
+            for inner in one if isinstance(one, list) else [one]:
+                if isinstance(inner, dict) and isinstance(inner.get("source"), str):
+                    yield inner

@@ -64,6 +64,12 @@ class Erasure:
     everything: bool = False
     """Whether all there is of the agent goes."""
 
+    copies: bool = True
+    """Whether what says the very same goes as well, also where a record quotes it of another."""
+
+    said: list[str] = field(default_factory=list)
+    """Marks of other words that records are not to quote any more."""
+
     raws: list[str] = field(default_factory=list)
     """Marks of bytes that are no line, and hold some of it."""
 

@@ -9,7 +9,9 @@ from skymem.jobs import runner
 from skymem.jobs.merge_notes import merge_notes
 from skymem.jobs.profile import Update, upsert
 from skymem.jobs.table import Job
+from skymem.model.conversation import Conversation, Quote, Scope, content, fields_of
 from skymem.model.memory import Memory
+from skymem.model.records import Statement
 from skymem.policy.erasing import Erased, WithdrawnError, revised
 from skymem.recall import listing
 from skymem.recall.listing import pattern_of
@@ -67,6 +69,27 @@ def test_a_pattern_that_a_profile_quotes_takes_the_quotation_and_not_the_profile
     receipt = erased(desk, pattern=pattern_of("^Preferences"))
     assert receipt.erased == {"matched": [receipt.ids[0]]}
     assert (desk.raw("long"), desk.contents("archive")) == ([], ["Ann likes tea."])
+
+
+def test_a_conversation_quotes_it_no_more_whoever_said_it_there(desk: Desk) -> None:
+    def quote(role: str, text: str, source: str) -> Quote:
+        return Quote(role, Statement(text, source, (0, len(text))), memory=False)
+
+    facts = (
+        (quote("user", "Shall we go?", "t1"), quote("user", SECRET, "t2")),
+        (quote("user", "It is raining.", "t3"),),
+    )
+    made = Conversation(facts, 3)
+    fields = {"ts": 1, **fields_of(made, Scope("s")), "content": content(made), "importance": 0.9}
+    desk.echo(json.dumps(fields).encode() + b"\n", line(SECRET, 0.9))
+    desk.run("promote")
+    receipt = erased(desk, id_of(desk, SECRET))
+
+    assert receipt.rewritten == [fields["id"]]
+    (left,) = desk.memories("long")
+    assert left.content == "Conversation so far, 3 turns:\n- user: It is raining."
+    assert len(left.payload["facts"]) == 1
+    assert traces(desk.paths.root, SECRET) == []
 
 
 def test_a_profile_that_rests_on_it_alone_goes_and_its_line_does_not_come_back(
