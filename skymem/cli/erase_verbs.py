@@ -98,7 +98,7 @@ def _told(receipt: Mapping[str, Any]) -> Iterator[str]:
 def _copies(shared: list[Mapping[str, str]], would: str) -> Iterator[str]:
     for agent in dict.fromkeys(one["agent"] for one in shared):
         copies = [one["id"] for one in shared if one["agent"] == agent]
-        yield f"{would} the copies that {agent} had of it: {_named(copies)}"
+        yield f"{would} what {agent} had of it: {_named(copies)}"
 
 
 def _proven(proof: Mapping[str, Any]) -> Iterator[str]:
