@@ -11,7 +11,7 @@ from typing import Final
 
 from skymem.jobs.gone import Gone
 from skymem.jobs.workplace import Workplace
-from skymem.stores.agent_file import take_out
+from skymem.stores.agent_file import lock_of, take_out
 from skymem.stores.catalog import Catalog
 from skymem.stores.catalog_file import aside_of, catalog_path
 from skymem.stores.erasures import Erasure
@@ -62,8 +62,9 @@ def take_out_of_agent_md(work: Workplace, shelf: Shelf, erasure: Erasure, gone: 
     """Take out of `agent.md` what was promoted into it of erased memories."""
     if gone.everything:
         return  # the file goes
-    owner, files = shelf.paths.name, work.files
-    taken = take_out(work.paths, owner, gone.has_id, files=files, stop=work.stop)
+    lock = lock_of(work.paths, shelf.paths.name)
+    directory = shelf.paths.directory
+    taken = take_out(directory, lock, gone.has_id, files=work.files, stop=work.stop)
     erasure.count("agent.md").before += taken
 
 

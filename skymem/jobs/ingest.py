@@ -20,7 +20,7 @@ from skymem.model.spelling import read_line
 from skymem.policy.promote import quarantine
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.protection import read_protection
+from skymem.stores.protection import Protection, read_protection
 
 INGEST: Final = "ingest"
 GATE: Final = "document"
@@ -30,7 +30,9 @@ BY_HAND: Final = "by_hand"
 CHUNKS_MAX: Final = 1_000_000
 """Of one document, that are looked up."""
 
-Why = Literal["says no more", "removed"]
+Why = Literal["says no more", "is gone", "removed"]
+REMOVED: Final[Why] = "removed"
+"""By a person, who means it: whatever was brought back before."""
 
 
 class New(NamedTuple):
@@ -107,9 +109,19 @@ def _decide(sight: Sight, saying: Saying, found: Plan) -> None:
         if protection.is_pinned(stored.id, there[stored.id]):
             _keep(found, "pinned", 1)
             continue
+        if saying.why != REMOVED and _was_restored(sight, protection, stored.id):
+            _keep(found, "restored", 1)
+            continue
         reason = Reason(GATE, note=saying.why)
         place = (-1, stored.start, stored.end)
         found.decisions.append(Decision("trash", stored.id, *place, reason, stored.file))
+
+
+def _was_restored(sight: Sight, protection: Protection, name: str) -> bool:
+    """Whether a person has brought it back of late from where this job had put it (promise 10)."""
+    one = protection.restored.get(name)
+    grace = sight.work.rules.restore_grace_seconds
+    return one is not None and one.gate == GATE and sight.work.now() - one.at < grace
 
 
 def _is_said(memory: Memory, new: dict[str, New]) -> bool:

@@ -55,8 +55,8 @@ def lock_of(paths: HomePaths, owner: str) -> Path:
 
 
 def take_out(
-    paths: HomePaths,
-    owner: str,
+    directory: Path,
+    lock: Path,
     is_gone: Callable[[str], bool],
     *,
     files: Files,
@@ -64,17 +64,23 @@ def take_out(
 ) -> int:
     """Take entries out of the file and the version before; returns how many.
 
+    Args:
+        directory: the owner's.
+        lock: see `lock_of`.
+        is_gone: whether an entry of the memory with this id goes.
+        files: the disk.
+        stop: the stop flag.
+
     Raises:
         DiskError, BusyError, NotAllowedError: what is left can be taken out by doing it again.
     """
-    directory = paths.agent(owner).directory
     count = 0
     for path in (directory / PREVIOUS, directory / NAME):
         with disk_errors(path):
             if not path.is_file() or path.is_symlink():
                 continue
-        files.make_directory(paths.run)
-        with held(lock_of(paths, owner), NAME, deadline_seconds=LOCK_SECONDS, stop=stop):
+        files.make_directory(lock.parent)
+        with held(lock, NAME, deadline_seconds=LOCK_SECONDS, stop=stop):
             with disk_errors(path):
                 text, gone = without(path.read_bytes(), is_gone)
             if gone:

@@ -81,9 +81,10 @@ def withdraw(home: "Home", agent: str, memory_ids: Iterable[str]) -> int:
         NotAllowedError, DiskError, BusyError: the file is as it was.
     """
     home.only_owner("write agent.md")
-    owner = home.admit(path_of(home, agent).parent.name, writing=True)
-    names = frozenset(memory_ids)
-    return take_out(home.paths, owner, names.__contains__, files=home.files, stop=home.stop)
+    directory = path_of(home, agent).parent
+    lock = lock_of(home.paths, home.admit(directory.name, writing=True))
+    gone = frozenset(memory_ids).__contains__
+    return take_out(directory, lock, gone, files=home.files, stop=home.stop)
 
 
 def upload(home: "Home", agent: str, data: bytes, *, dry_run: bool = False) -> bool:

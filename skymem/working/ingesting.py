@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from skymem.errors import InvalidMemoryError, SecretRefusedError, UsageError
 from skymem.jobs import runner
 from skymem.jobs.detail import raise_failure
-from skymem.jobs.ingest import INGEST, New, Saying, ingest
+from skymem.jobs.ingest import INGEST, REMOVED, New, Saying, Why, ingest
 from skymem.model.chunk import (
     CHUNK,
     IMPORTANCE,
@@ -138,12 +138,12 @@ class Ingesting:
             self.done.passed_over += each.passed_over
             self.done.failed.update(each.failed)
         self._take(self._changed(found.values()))
-        self.drop(gone)
+        self.drop(gone, "is gone")
         return self.done
 
-    def drop(self, gone: Sequence[Kept]) -> None:
+    def drop(self, gone: Sequence[Kept], why: Why = REMOVED) -> None:
         """Move all chunks of these documents to trash."""
-        sayings = [Saying(one.path, {}, "removed") for one in gone]
+        sayings = [Saying(one.path, {}, why) for one in gone]
         if sayings:
             self._carry_out(sayings, {one.path: "" for one in gone})
 
@@ -312,10 +312,10 @@ class Ingesting:
     def _sort(self, batch: Sequence[Saying], touched: Collection[str]) -> None:
         """Tell what became of each document."""
         for one in batch:
-            if not one.chunks:
+            if one.document not in touched:
+                self.done.unchanged += bool(one.chunks)
+            elif not one.chunks:
                 self.done.removed.append(one.document)
-            elif one.document not in touched:
-                self.done.unchanged += 1
             elif self._counts.get(document_key(one.document), 0):
                 self.done.changed.append(one.document)
             else:
