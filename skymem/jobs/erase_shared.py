@@ -1,6 +1,3 @@
-"""Erasing reaches the copies that others were given of what is erased (rows X5, P17, W2).
-
-Another agent has one by a rule of sharing, a tenant's business context by promotion.
 """Erasing reaches what others have of it: shared copies, and business context (rows X5, P17, W9).
 
 The copies go first: a kill in between leaves the source, by which the next erase finds the rest;
@@ -15,7 +12,6 @@ from dataclasses import replace
 from skymem.jobs.erase import erase
 from skymem.jobs.erase_find import Sought
 from skymem.jobs.erase_receipt import Receipt
-from skymem.jobs.outlived import outlived
 from skymem.jobs.share import copies_of
 from skymem.jobs.workplace import Workplace
 from skymem.policy.admit import agent_name_fault
@@ -29,7 +25,6 @@ def erase_with_copies(
     of_tenant: Collection[str] = (),
     dry_run: bool = False,
 ) -> Receipt:
-    """Erase an agent's memories, and what others have of them by a rule.
     """Erase an agent's memories, and what others have of them.
 
     Args, raises: as of `erase`; `of_tenant` are ids of its tenant's context and documents. The
@@ -63,8 +58,6 @@ def _erase_copies(
     found: dict[str, set[str]] = {}
     for receiver, name, _ in copies_of(work, agent, ids) if ids else ():
         found.setdefault(receiver, set()).add(name)
-    for owner, name in outlived(work, agent, ids) if ids else ():
-        found.setdefault(owner, set()).add(name)
     return [
         erase(work, receiver, Sought(frozenset(names), copies=False), dry_run=dry_run)
         for receiver, names in sorted(found.items())

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from skymem.errors import InvalidMemoryError
 from skymem.model import conversation
-from skymem.model.conversation import CONVERSATION, conversation_of
 from skymem.model.memory import Memory
 from skymem.model.records import PROFILE, PROJECT, content, from_payload
 
@@ -114,12 +113,9 @@ def _content(memory: Memory, payload: Mapping[str, Any]) -> str:
     Raises:
         WithdrawnError: nobody knows how it is said.
     """
-    left = {"payload": dict(payload)}
     try:
         if memory.record_type in (PROFILE, PROJECT):
             return content(from_payload(memory.record_type, payload))
-        if memory.record_type == CONVERSATION:
-            return conversation.content(conversation_of(Memory({**memory.fields, **left})))
         if memory.record_type == conversation.CONVERSATION:
             left = Memory({**memory.fields, "payload": payload})
             return conversation.content(conversation.conversation_of(left))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from skymem import app, doors
 from skymem.errors import SkymemError
-from skymem.jobs.outlived import WORD
 from skymem.model.marks import SENSITIVE
 from skymem.model.memory import Memory
 from skymem.model.records import seconds
@@ -48,6 +47,9 @@ NEAREST: Final = 10
 """Memories that are looked at for the one that is most alike."""
 
 LOCK_SECONDS: Final = 30.0
+
+WORD: Final = b'"scratchpad"'
+"""In the ledger's line of each promotion; few others have it."""
 
 OUTLIVES: Final = "outlive"
 """What the ledger says was decided of a snippet: something is made of it, and it stays."""
