@@ -1,0 +1,1 @@
+"""What comes from elsewhere and goes elsewhere: import, export, backup (row X12)."""
