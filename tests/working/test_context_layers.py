@@ -121,7 +121,7 @@ def test_business_context_stands_there_for_the_users_of_the_tenant(tenant: Agent
         "## Tone\nBe brief.",
     ]
     assert "[from agent.md] # Acme" in found.text
-    assert "- [context, from agent, trust unstated" in found.text
+    assert "- [context, from agent, trust 0.8, " in found.text
     assert "business" not in contents(tenant.context(user_id="eve"))
 
 
