@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from skymem.policy import cues
 from skymem.policy.sentences import sentences
-from skymem.policy.telling import COMMITMENTS, DECISIONS
+from skymem.policy.telling import COMMITMENTS, DECISIONS, LEANINGS
 from skymem.policy.terms import STOP_WORDS
 
 Kind = Literal["flow", "statement"]
@@ -59,7 +59,9 @@ _COMMON: Final = _words(
 )
 """Words that begin a sentence without being a name."""
 
-_KNOWN: Final = _COMMON | STOP_WORDS | cues.NEGATIONS | cues.HEDGES | DECISIONS | COMMITMENTS
+_KNOWN: Final = (
+    _COMMON | STOP_WORDS | cues.NEGATIONS | cues.HEDGES | DECISIONS | LEANINGS | COMMITMENTS
+)
 
 
 @dataclass(frozen=True, slots=True)

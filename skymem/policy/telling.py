@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from skymem.policy.claims import Token, tokens
+from skymem.policy.cues import NEGATIONS
 from skymem.policy.faithful import check
 from skymem.policy.sentences import Span, contrasts, sentences
 
@@ -37,16 +38,23 @@ def _words(text: str) -> frozenset[str]:
 
 DECISIONS: Final = _words(
     """
-    decide decides decided decision agree agrees agreed agreement approve approves approved approval
-    choose chose chosen confirm confirms confirmed settle settled final reject rejects rejected
-    prefer prefers preferred must always never require requires required policy rule let's instead
-    pick picked select selected go switch switched cancel cancelled canceled
-    entschieden beschlossen einigen einverstanden genehmigt abgelehnt entscheidung bevorzuge
+    decide decides decided decision agreed agreement approve approves approved approval confirmed
+    settled reject rejects rejected prefer prefers preferred require requires required policy
+    cancel cancels cancelled canceled switched selected
+    entschieden beschlossen geeinigt genehmigt abgelehnt entscheidung bevorzuge
     décidé décidons accord approuvé refusé choisi décision préfère
     decidido decidimos acuerdo aprobado rechazado elegido decisión prefiero
     """
 )
 """Each says that something is settled."""
+
+LEANINGS: Final = _words(
+    """
+    must always never rule let's instead choose chooses chose chosen pick picked select final go
+    agree agrees confirm confirms switch settle likes like love loves hate hates favorite favourite
+    """
+)
+"""Each may say so, and often says less."""
 
 COMMITMENTS: Final = _words(
     """
@@ -62,13 +70,14 @@ COMMITMENTS: Final = _words(
 
 SMALL_TALK: Final = _words(
     """
-    hello hi hey lot thanks thank you welcome please sorry great good nice fine cool lovely awesome
-    perfect wonderful super ok okay sure yes yeah yep no nope right exactly indeed bye goodbye see
-    later soon cheers morning evening afternoon night day weekend haha lol hmm oh ah well wow i me
-    my your it that this is am are was be how so very much too all and for the a an to of in on
-    going doing today again sounds looks got understood noted happy glad help let know anything
-    else have has weather coffee lunch friend everyone there what up as always ready start
-    hallo danke bitte gerne super gut tschüss merci bonjour salut oui non hola gracias sí vale
+    agree totally absolutely definitely hello hi hey lot thanks thank you welcome please sorry
+    great good nice fine cool lovely awesome perfect wonderful super ok okay sure yes yeah yep no
+    nope right exactly indeed bye goodbye see later soon cheers morning evening afternoon night
+    day weekend haha lol hmm oh ah well wow i me my your it that this is am are was be how so very
+    much too all and for the a an to of in on going doing today again sounds looks got understood
+    noted happy glad help let know anything else have has weather coffee lunch friend everyone
+    there what up as always ready start hallo danke bitte gerne gut tschüss merci bonjour salut
+    oui non hola gracias sí vale
     """
 )
 """A sentence of these alone says nothing that would be missed."""
@@ -91,8 +100,13 @@ _LEANING: Final = _words(
 )
 """A sentence that begins with one is about the one before it."""
 
+_OWN: Final = _words("i my mine we our ours me us ich mein meine wir unser je mon ma nous yo mi")
 _FIRST_WORD: Final = re.compile(r"[\W_]*([\w'’]+)")
 _NAMED: Final = re.compile(r"(?<=[\w,;)\"'] )([^\W\d_][\w'-]*)")
+_DIGIT: Final = re.compile(r"\d")
+_ADDRESSED: Final = re.compile(
+    r"(?:^|,) *[^\W\d_][\w'-]*(?= *[.!?…]| *$)|\b(?i:hi|hello|hey|dear|thanks|bye) [^\W\d_][\w'-]*"
+)
 _QUESTION: Final = ("?", "？", "؟")
 _LABEL: Final = (":", "：")
 _SOLID: Final = ("number", "time", "id")
@@ -164,9 +178,11 @@ def weight(text: str, role: str = "user") -> int:
     """How much a piece of what somebody said tells; 0 when nothing."""
     found = [token for token in tokens(text) if any(map(str.isalnum, token.key))]
     names = {name.casefold() for name in named(text)}
-    if all(token.key in SMALL_TALK or token.key in names for token in found):
+    addressed = {name.casefold() for name in _capitals(text)} - names
+    if all(token.key in SMALL_TALK or token.key in addressed for token in found):
         return 0
-    told = 1 + _telling(found) + (2 if names else 0)
+    own = any(token.key in _OWN for token in found)  # of himself, the speaker knows best
+    told = 1 + _telling(found) + (2 if names else 0) + own
     if text.rstrip().endswith(_QUESTION):
         told = min(told, ASKED)
     return max(1, told - 2) if role in _TOOLS else told
@@ -174,13 +190,19 @@ def weight(text: str, role: str = "user") -> int:
 
 def _telling(found: Sequence[Token]) -> int:
     keys = {token.key for token in found}
-    kinds = {token.what for token in found}
-    told = 4 * bool(keys & DECISIONS) + 3 * bool(keys & COMMITMENTS)
-    return told + 2 * sum(kind in kinds for kind in _SOLID) + ("negation" in kinds)
+    solid = {token.what for token in found if token.what == "id" or _DIGIT.search(token.key)}
+    when = {token.key for token in found if token.what == "time"}
+    told = 4 if keys & DECISIONS else 2 * bool(keys & LEANINGS)
+    told += 3 * bool(keys & COMMITMENTS) + 2 * len(solid & {"number", "time", "id"})
+    return told + (2 if when and "time" not in solid else 0) + bool(keys & NEGATIONS)
 
 
 def named(text: str) -> Iterator[str]:
-    """Words written with a capital where no sentence begins: names, mostly."""
+    """Names, mostly: capitals where no sentence begins, but not of whom is spoken to."""
+    return _capitals(_ADDRESSED.sub("", text))
+
+
+def _capitals(text: str) -> Iterator[str]:
     for match in _NAMED.finditer(text):
         word = match.group(1)
         if word[0].isupper() and word.partition("'")[0] != "I":

@@ -1,6 +1,7 @@
 """A conversation summed up, stored under its session, and rolled on (row W11)."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 
 from skymem.agent import AgentMemory, open_memory
 from skymem.app import init_home, open_home
-from skymem.errors import InvalidMemoryError
+from skymem.errors import DiskError, InvalidMemoryError
 from skymem.model.strict_json import parse_object
+from skymem.working.conversation import Conversations
+from tests.faults.faulty import DyingFiles, FullFiles, PowerCut
 
 RULES = "conversation: {after_turns: 4, after_chars: 400, summary_chars: 300}\n"
 TURNS: list[dict[str, Any]] = [
@@ -230,3 +233,36 @@ def test_unless_said_otherwise_it_is_the_conversation_of_the_environment(
     assert done.line["evidence_ids"] == [memory.scratchpad.read()[0].id]
     monkeypatch.setenv("SKYMEM_SESSION", "s9")
     assert "Margins" not in memory.conversation.summarize(TURNS).text
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_whoever_dies_while_storing_leaves_the_last_summary_or_the_new(
+    memory: AgentMemory, *, torn: bool
+) -> None:
+    root = str(memory._home.paths.root)
+    last = memory.conversation.summarize(TURNS, store=True)
+    said = [*TURNS, *MORE]
+    for step in range(1, 50):
+        dying = replace(open_home(root), files=DyingFiles(step, torn=torn))
+        try:
+            Conversations(dying, "sky").summarize(said, store=True)
+        except PowerCut:
+            held = open_memory("sky", home=root).conversation.summarize([], force=True)
+            assert held.id is not None
+            assert "ship Apollo on 3 May" in held.text
+        else:
+            break
+    assert 1 < step < 49
+    found = open_memory("sky", home=root).conversation.summarize(said, store=True)
+    assert found.conversation.turns == 8
+    assert found.line is not None
+    assert found.line["supersedes"] == [last.id]
+
+
+def test_on_a_full_disk_nothing_is_stored_and_the_last_one_holds(memory: AgentMemory) -> None:
+    root = str(memory._home.paths.root)
+    last = memory.conversation.summarize(TURNS, store=True)
+    full = Conversations(replace(open_home(root), files=FullFiles(1)), "sky")
+    with pytest.raises(DiskError):
+        full.summarize([*TURNS, *MORE], store=True)
+    assert open_memory("sky", home=root).conversation.summarize(TURNS).id == last.id

@@ -25,6 +25,8 @@ SHORT = [
         "The rent is 1,250 a month.",
         "The review is on Friday.",
         "My sister is called Ada.",
+        "I am Bob.",
+        "My favourite colour is red.",
         "The config is in /etc/app.toml.",
         "Wir haben uns auf Rot geeinigt, beschlossen ist es.",
     ],
@@ -33,7 +35,18 @@ def test_decisions_promises_numbers_dates_names_and_ids_matter(text: str) -> Non
     assert weight(text) >= IMPORTANT
 
 
-@pytest.mark.parametrize("text", ["Hello there!", "Thanks a lot, Bob!", "ok cool", "🙂", "Bye :)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello there!",
+        "Thanks a lot, Bob!",
+        "ok cool",
+        "Hi Ann!",
+        "Totally agree, Mel.",
+        "🙂",
+        "Bye :)",
+    ],
+)
 def test_small_talk_weighs_nothing(text: str) -> None:
     assert weight(text) == 0
 
