@@ -30,8 +30,9 @@ PLACES_MAX: Final = 1000
 REMEDY: Final = (
     "change each of them where it was issued: who could read these files may have it; then "
     "`skymem forget ID` takes a line away and keeps it in trash without the secret; a line of "
-    "short-term loses it as a job moves it; a piece in quarantine is taken out by hand; what is no "
-    "secret goes under secrets: {allow: [...]} in retention_rules.yaml"
+    "short-term loses it as a job moves it, and a drain goes by itself some runs later; a piece in "
+    "quarantine is taken out by hand; what is no secret goes under "
+    "secrets: {allow: [...]} in retention_rules.yaml"
 )
 
 

@@ -7,6 +7,7 @@ from skymem import errors
 CODES = {
     "UsageError": 2,
     "InvalidMemoryError": 2,
+    "SecretRefusedError": 2,
     "HomeNotFoundError": 10,
     "BusyError": 11,
     "DaemonRunningError": 12,
