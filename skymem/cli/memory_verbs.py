@@ -1,12 +1,15 @@
 """Verbs about memories: remember, show."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Json, globals_of
+
+if TYPE_CHECKING:
+    from skymem.policy.form import Admitted
 
 
 def remember(
@@ -51,19 +54,20 @@ def remember(
     else:
         _utf8([text, kind or "", *(tag or []), *(meta or [])])
         extra = {"kind": kind, "ttl_days": ttl_days, "metadata": _pairs(meta or []) or None}
-        given = {key: value for key, value in extra.items() if value is not None}
         line = doors.new_memory(
             home, text, now=now(), tags=tag or [], importance=importance, origin=origin,
-            trust=trust, extra=given,
+            trust=trust, extra={key: one for key, one in extra.items() if one is not None},
         )  # fmt: skip
         admitted = [line]
     if not dry_run and admitted:
         doors.take_in(home, agent, admitted)
-    secrets = doors.redacted(admitted)
-    _tell([line.id for line in admitted], secrets, dry_run=dry_run, as_json=as_json)
+    _tell(admitted, dry_run=dry_run, as_json=as_json)
 
 
-def _tell(ids: list[str], secrets: dict[str, int], *, dry_run: bool, as_json: bool) -> None:
+def _tell(admitted: "list[Admitted]", *, dry_run: bool, as_json: bool) -> None:
+    from skymem import doors
+
+    ids, secrets = [line.id for line in admitted], doors.redacted(admitted)
     if as_json:
         told: dict[str, Any] = {"id": ids[0] if len(ids) == 1 else None, "ids": ids}
         told |= {"redacted": secrets} if secrets else {}
