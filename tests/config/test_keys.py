@@ -17,6 +17,7 @@ from skymem.config.key import (
     REMOTE,
     RULES_FILE,
     SCHEDULE_FILE,
+    SHARE,
     SUMMARIZER,
     TENANT,
     TOP,
@@ -65,6 +66,10 @@ def test_the_example_of_each_key_is_accepted_by_its_reader(key: Key, tmp_path: P
     elif key.level == REMOTE:
         given = {"url": "url: https://127.0.0.1"} | {key.name: key.example}
         path.write_text("engine:\n  remote:\n    " + "\n    ".join(given.values()) + "\n")
+    elif key.level == SHARE:
+        given = {"from": "from: sky", "to": "to: [hobbs]", "tags": "tags: [ops]"}
+        given[key.name] = key.example
+        path.write_text("share:\n- " + "\n  ".join(given.values()) + "\n")
     elif key.level not in (TOP, ENTRY):
         pairs = {"older_than": "importance_below: 0.3", "importance_below": "older_than: 365d"}
         more = pairs.get(key.name, "") if key.level == "prune" else ""
