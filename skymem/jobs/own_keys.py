@@ -84,7 +84,7 @@ def _share(each: Sequence[Counted]) -> dict[str, Any]:
 
 def _ingest(each: Sequence[Counted]) -> dict[str, Any]:
     return {
-        "chunks": sum(one.additions["chunk"] for one in each),
+        "taken_in": sum(one.additions["chunk"] for one in each),
         "trashed": sum(one.actions["trash"] for one in each),
     }
 

@@ -11,6 +11,7 @@ _DONE: Final = (
     ("context", "{context} {would}added to business context, {preferences} to preferences"),
     ("merged", "{merged} {would}merged into {batches}"),
     ("shared", "{shared} {would}shared, {withdrawn} {would}withdrawn"),
+    ("taken_in", "{taken_in} chunk(s) {would}taken in"),
     ("trashed", "{trashed} {would}moved to trash"),
     ("forgotten", "{forgotten} {would}forgotten"),
     ("rewritten", "{erased} {would}erased for good, {rewritten} said again without"),
