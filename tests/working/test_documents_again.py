@@ -263,7 +263,7 @@ def test_secrets_are_redacted_or_their_document_refused(memory: AgentMemory, sou
 def test_a_kill_at_any_step_is_finished_by_the_next_run(tmp_path: Path, sources: Path) -> None:
     init_home(tmp_path / "home")
     memory = skymem.open_memory("sky", home=str(tmp_path / "home"))
-    home = memory._home
+    home = memory.documents._home  # whose disk is the documents'
     versions = ("second", "second, changed")
     memory.documents.add(sources)
     fired = 0

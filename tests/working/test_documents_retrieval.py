@@ -1,5 +1,6 @@
 """For thirty questions written against the test documents, the right chunk is in the ten (W8)."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,7 @@ import pytest
 import skymem
 from skymem.app import init_home
 from skymem.stores.home import HomePaths
-from skymem.working.documents import Documents
+from skymem.working.documents import Documents, Passages
 from tests.acceptance.homes import Outside
 
 DOCUMENTS: Final = Path(__file__).parent / "documents"
@@ -58,9 +59,19 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Documents]:
         patch.delenv("SKYMEM_ENGINE", raising=False)
         memory = skymem.open_memory("sky", home=str(home.paths.root))
         memory.documents.add(DOCUMENTS)
-        home.done("--agent", memory.documents.owner, "index")
+        told = home("--agent", memory.documents.owner, "index", seconds=300)
+        assert told.code == 0, told
         yield memory.documents
         home.close()
+
+
+def asked(documents: Documents, question: str, limit: int = 10) -> Passages:
+    """The answer by words and meaning; an engine that a busy machine makes late is asked again."""
+    until = time.monotonic() + 60
+    while (found := documents.search(question, limit=limit)).degraded:
+        assert time.monotonic() < until, found.degraded
+    assert found.mode == "fusion"
+    return found
 
 
 def test_the_right_chunk_is_in_the_ten_and_mostly_the_first(
@@ -69,8 +80,7 @@ def test_the_right_chunk_is_in_the_ten_and_mostly_the_first(
     monkeypatch.delenv("SKYMEM_ENGINE")
     places = {}
     for question, file, says in QUESTIONS:
-        found = documents.search(question)
-        assert (found.mode, found.degraded) == ("fusion", [])
+        found = asked(documents, question)
         places[question] = [
             at for at, one in enumerate(found) if one.file.endswith(file) and says in one.content
         ]
@@ -85,6 +95,6 @@ def test_ten_are_given_and_as_many_as_are_wanted(
 ) -> None:
     monkeypatch.delenv("SKYMEM_ENGINE")
 
-    assert len(documents.search("light")) == 10
-    assert len(documents.search("light", limit=3)) == 3
-    assert len({one.id for one in documents.search("light", limit=25)}) == 25
+    assert len(asked(documents, "light")) == 10
+    assert len(asked(documents, "light", limit=3)) == 3
+    assert len({one.id for one in asked(documents, "light", limit=25)}) == 25
