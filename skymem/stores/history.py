@@ -158,7 +158,7 @@ def _added(entry: Mapping[str, Any], name: str, job: str) -> Iterator[Event]:
     run = str(entry["run"])
     for what, own, evidence, supersedes in entry["added"]:
         if own == name:
-            reason = Reason(what, value=float(len(evidence) or len(supersedes)))
+            reason = Reason(what, value=float(len(evidence) or len(supersedes)) or None)
             sources = tuple(evidence) or tuple(supersedes)
             yield Event(entry["ts"], "made", run, job, reason, "long", sources=sources)
         if name in evidence:
