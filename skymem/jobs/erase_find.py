@@ -198,10 +198,16 @@ class _Finder:
         self._sought = sought
         self._marker = marker
         self._met: dict[tuple[str, bytes], Target] = {}
+        self._gone: set[str] = set()
+        """The ids of those that go."""
+
         self._keys: dict[str, str] = {}
         """Texts that go, by what their copies have in common."""
 
         self._lengths = (0, 0)
+        self._long: list[str] = []
+        """Those of them that are looked for in others."""
+
         self._linking: list[Piece] = []
         """What refers to others: few lines do."""
 
@@ -232,6 +238,14 @@ class _Finder:
         lengths = [len(text) for text in self._keys.values()]
         self._lengths = (min(lengths) // 2 - 4, max(lengths) * 2 + 4) if lengths else (1, 0)
         self.found.texts = list(self._keys.values())
+        bare = [text.strip().rstrip(".。!") for text in self.found.texts]
+        self._long = [text for text in bare if len(text) >= WORDS_MIN]
+
+    @property
+    def is_about_nothing(self) -> bool:
+        """Whether nothing is meant: then no copy can be, nor a piece."""
+        sought = self._sought
+        return not (self._met or self._quotes or sought.pattern or sought.everything)
 
     def second(self, piece: Piece) -> None:
         """Take in copies, and what can't be read and has the words."""
@@ -254,6 +268,8 @@ class _Finder:
                     self.found.texts.append(text)
             else:
                 self.found.same.append(piece.id)
+        elif len(self._long) <= QUOTED_MAX and any(one in text for one in self._long):
+            self.found.quoting.append(piece.id)
 
     def _matches(self, text: str) -> bool:
         pattern = self._sought.pattern
@@ -265,7 +281,7 @@ class _Finder:
 
     def _erased(self) -> Erased:
         bridges = {name: tuple(below) for name, below in self.found.bridges.items()}
-        return Erased(self._gone().__contains__, bridges, self._is_said)
+        return Erased(self._gone.__contains__, bridges, self._is_said)
 
     def _is_of_it(self, raw: bytes) -> bool:
         """Whether bytes that are no line hold what is to go, as far as that can be told."""
@@ -282,7 +298,7 @@ class _Finder:
         """Decide about what is made of what goes, until nothing more goes for it."""
         while sum(self._decide(piece) for piece in self._waiting()) or self._match_again():
             continue
-        self._bridge(self._gone())
+        self._bridge()
         erased = self._erased()
         for piece in self._waiting():
             assert piece.memory is not None  # noqa: S101  (only memories refer to others)
@@ -291,12 +307,11 @@ class _Finder:
                 self._put(piece, Target(piece.id, mark, "rewritten", piece.file))
                 self.found.places[piece.place] += 1
         self.found.targets = list(self._met.values())
+        ours = {one.name for one in self.found.targets}
+        self.found.quoting = sorted({*self.found.quoting} - ours)
 
     def _waiting(self) -> list[Piece]:
         return [one for one in self._linking if (one.id, one.digest) not in self._met]
-
-    def _gone(self) -> set[str]:
-        return {one.name for one in self._met.values() if one.why != "rewritten"}
 
     def _decide(self, piece: Piece) -> bool:
         """Whether nothing is left of a memory without what goes: then it goes, too."""
@@ -323,12 +338,12 @@ class _Finder:
                 taken = True
         return taken
 
-    def _bridge(self, gone: set[str]) -> None:
+    def _bridge(self) -> None:
         """Note what the erased had superseded and stays: what superseded them has it from now."""
         below = {
             one.id: [name for name in one.memory.supersedes if name != one.id]
             for one in self._linking
-            if one.memory is not None and one.id in gone
+            if one.memory is not None and one.id in self._gone
         }
         for name in below:
             ahead, reached = [name], set[str]()
@@ -337,7 +352,7 @@ class _Finder:
                     if each not in reached:
                         reached.add(each)
                         ahead.append(each)
-            if staying := sorted(reached - gone):
+            if staying := sorted(reached - self._gone):
                 self.found.bridges[name] = staying
 
     def _take(self, piece: Piece, why: str) -> None:
@@ -350,6 +365,7 @@ class _Finder:
             marker.of_text(text) if text.strip() and why != "made_of" else "",
         )
         self._put(piece, Target(piece.id, mark, why, piece.file))
+        self._gone.add(piece.id)
 
     def _put(self, piece: Piece, target: Target) -> None:
         self._met.setdefault((piece.id, piece.digest), target)
@@ -371,23 +387,9 @@ def find(work: Workplace, shelf: Shelf, catalog: Catalog, sought: Sought, marker
             take(piece)
 
     go_through(finder.first)
+    if finder.is_about_nothing:
+        return finder.found
     finder.between()
     go_through(finder.second)
     finder.last()
-    if len(finder.found.texts) <= QUOTED_MAX and finder.found.texts:
-        finder.found.quoting = _quoting(pieces(work, shelf, catalog), finder.found)
     return finder.found
-
-
-def _quoting(all_there: Iterator[Piece], found: Found) -> list[str]:
-    texts = [text for text in found.texts if len(text) >= WORDS_MIN]
-    ours = {*found.same, *(one.name for one in found.targets)}
-    return sorted(
-        {
-            piece.id
-            for piece in all_there
-            if piece.memory is not None
-            and piece.id not in ours
-            and any(text in piece.memory.searchable for text in texts)
-        }
-    )
