@@ -1,6 +1,7 @@
 """The section `remote:`: what it takes, and that no secret or plain network gets through it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,9 +33,15 @@ def complaints(directory: Path, *lines: str) -> list[str]:
     return [str(one) for one in found]
 
 
+def remote_shown(path: Path) -> dict[str, Any]:
+    engine = effective_rules(path)["engine"]
+    assert isinstance(engine, dict)
+    return engine["remote"]
+
+
 def test_a_server_is_read_whole_and_shown_with_its_lines(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE)
-    shown = effective_rules(path)["engine"]["remote"]
+    shown = remote_shown(path)
 
     assert read_rules(path).engine.remote == RemoteRules(
         "https://vectors.example.org:8443/chroma",
@@ -61,7 +68,7 @@ def test_a_server_is_read_whole_and_shown_with_its_lines(tmp_path: Path) -> None
 def test_without_one_the_index_is_here(tmp_path: Path) -> None:
     path = written(tmp_path, "engine: {remote: none}\n")
     assert read_rules(path).engine.remote is None
-    assert effective_rules(path)["engine"]["remote"] == {
+    assert remote_shown(path) == {
         "value": "none",
         "source": "retention_rules.yaml:1",
     }
