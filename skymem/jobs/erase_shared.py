@@ -90,6 +90,6 @@ def _erase_at_tenant(
     work: Workplace, agent: str, sought: Sought, *, dry_run: bool
 ) -> list[Receipt]:
     owner = work.rules.tenants.owner(agent)
-    if agent_name_fault(owner) is not None or not work.paths.agent(owner).directory.is_dir():
+    if agent_name_fault(owner) is not None or not work.agent_paths(owner).directory.is_dir():
         return []
     return [erase(work, owner, sought, dry_run=dry_run)]
