@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -63,17 +64,11 @@ def serve_home(paths: HomePaths, ready: Callable[[], None]) -> int:
 
     from skymem.config.rules_file import read_rules
     from skymem.engine.settings import prepare_environment
-    from skymem.engine.shadow import shadow_rules
     from skymem.stores.model_record import read_record, rules_in_use
 
     faulthandler.enable()  # a damaged index file may kill the process: the log says where
     rules = read_rules(paths.rules)
-
-    def settings() -> EngineRules:
-        found = read_rules(paths.rules).engine
-        is_shadow = isinstance(paths, ShadowPaths)
-        return shadow_rules(found, read_record(paths)) if is_shadow else found
-
+    settings = partial(_settings, paths)
     engine = settings()
     prepare_environment(engine, paths, os.environ)
 
@@ -108,6 +103,16 @@ def serve_home(paths: HomePaths, ready: Callable[[], None]) -> int:
         now=clock,
     )
     return asyncio.run(Server(setting).run(ready))
+
+
+def _settings(paths: HomePaths) -> EngineRules:
+    """The rules as they are written now; of a shadow, with the model wanted next."""
+    from skymem.config.rules_file import read_rules
+    from skymem.engine.shadow import shadow_rules
+    from skymem.stores.model_record import read_record
+
+    found = read_rules(paths.rules).engine
+    return shadow_rules(found, read_record(paths)) if isinstance(paths, ShadowPaths) else found
 
 
 def _modes(rules: RetentionRules, paths: HomePaths) -> Modes:

@@ -34,9 +34,9 @@ def complaints(directory: Path, *lines: str) -> list[str]:
 
 
 def remote_shown(path: Path) -> dict[str, Any]:
-    engine = effective_rules(path)["engine"]
-    assert isinstance(engine, dict)
-    return engine["remote"]
+    engine: Any = effective_rules(path)["engine"]
+    shown: dict[str, Any] = engine["remote"]
+    return shown
 
 
 def test_a_server_is_read_whole_and_shown_with_its_lines(tmp_path: Path) -> None:
