@@ -32,6 +32,8 @@ def erase_with_copies(
     bound to that agent.
     """
     everyone = work.for_the_operator()
+    if {*everyone.agents()} <= {agent}:  # nobody else can have anything of it
+        return erase(work, agent, sought, dry_run=dry_run)
     meant = erase(replace(work, rehearsing=True), agent, sought, dry_run=True)
     shared = _erase_copies(everyone, agent, meant.ids, dry_run=dry_run)
     theirs = _at_tenant(everyone, agent, sought, of_tenant, meant.ids)
