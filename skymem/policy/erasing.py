@@ -91,15 +91,19 @@ def _restated(memory: Memory, fields: dict[str, Any], erased: Erased) -> bool:
 
 
 def _kept(value: Any, erased: Erased) -> Any:
-    """A list without the statements that go; those that mean something together only go together.
+    """A list without the statements that go; an answer goes with its question, and it with that.
 
     Anything else is as it was.
     """
     if not isinstance(value, list):
         return value
-    return [
-        one for one in value if not any(map(erased.goes, one if isinstance(one, list) else [one]))
-    ]
+    together: list[list[Any]] = []
+    for one in value:
+        if together and isinstance(one, dict) and one.get(conversation.ANSWERS) is True:
+            together[-1].append(one)
+        else:
+            together.append([one])
+    return [one for each in together if not any(map(erased.goes, each)) for one in each]
 
 
 def _is_made(memory: Memory) -> bool:
@@ -154,6 +158,5 @@ def statements_of(memory: Memory) -> Iterator[dict[str, Any]]:
 def _statements(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for value in payload.values():
         for one in value if isinstance(value, list) else ():
-            for inner in one if isinstance(one, list) else [one]:
-                if isinstance(inner, dict) and isinstance(inner.get("source"), str):
-                    yield inner
+            if isinstance(one, dict) and isinstance(one.get("source"), str):
+                yield one
