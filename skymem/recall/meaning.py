@@ -123,7 +123,8 @@ class Meaning:
             new = {*names} - met
             met.update(new)
             found.update({name: known[name] for name in new & known.keys()})
-            found.update(self._located(sorted(new - known.keys())))
+            unread = self._tiers.may_pass(sorted(new - known.keys()), self._request.filters)
+            found.update(self._located(unread))
             return len(found)
 
         cosines = self.look_wider(wanted, [*known], passing)

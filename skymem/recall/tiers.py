@@ -128,6 +128,13 @@ class Tiers:
         names = [*(doc.id for doc in docs.values()), *(one.id for one in short)]
         return names if len(names) <= most else None
 
+    def may_pass(self, names: Sequence[str], filters: Filters) -> list[str]:
+        """Those of these ids that may pass the filters, as far as the word index knows."""
+        if not filters.narrow:
+            return [*names]
+        docs, allowed = self.lexicon.index.numbers(names), self.lexicon.allowed(filters)
+        return [name for name in names if name not in docs or allowed[docs[name].doc]]
+
     def _look_up(self, best: Best, scale: Scale, filters: Filters, limit: int) -> None:
         """Weigh the lines of the best by the index, until none of the rest could be better."""
         found = 0
