@@ -5,9 +5,10 @@ superseded is no longer read. One code path for the CLI and the Python API.
 """
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from skymem import doors
@@ -157,6 +158,9 @@ class Written(NamedTuple):
     warning: str
     """What its writer should know, or ""."""
 
+    redacted: Mapping[str, int] = MappingProxyType({})
+    """Secrets that were taken out of it, by kind."""
+
 
 class Merged(NamedTuple):
     """What came of merging notes."""
@@ -202,7 +206,8 @@ def write_note(home: "Home", agent: str, new: NewNote, *, dry_run: bool = False)
         line, memory = admitted([present.id])
     if not dry_run:
         doors.take_in(home, agent, [line])
-    return Written(Note.of(line.id, "short", memory), new=True, warning=_warning(new))
+    note = Note.of(line.id, "short", memory)
+    return Written(note, new=True, warning=_warning(new), redacted=line.redacted)
 
 
 def get_notes(

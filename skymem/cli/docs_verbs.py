@@ -156,11 +156,14 @@ def _upload(context: typer.Context, file: Path, *, dry_run: bool, as_json: bool)
             with file.open("rb") as stream:
                 data = stream.read(BYTES_MAX + 1)
     try:
+        _, secrets = documents.without_secrets(data.decode())
         changed = documents.upload_agent_md(data.decode(), dry_run=dry_run)
     except UnicodeDecodeError:
         raise InvalidMemoryError(f"{file} is no UTF-8") from None
+    render.complain_of_secrets(secrets)
     if as_json:
-        render.document({"changed": changed, **({"dry_run": True} if dry_run else {})})
+        told = {"redacted": secrets} if secrets else {}
+        render.document({"changed": changed, **told, **({"dry_run": True} if dry_run else {})})
     else:
         would = "would be: " if dry_run else ""
         render.line(f"{would}{'written' if changed else 'nothing new'}")

@@ -73,9 +73,7 @@ def _tell(admitted: "list[Admitted]", *, dry_run: bool, as_json: bool) -> None:
         told |= {"redacted": secrets} if secrets else {}
         render.document({**told, **({"dry_run": True} if dry_run else {})})
         return
-    if secrets:
-        each = ", ".join(f"{count} {kind}" for kind, count in sorted(secrets.items()))
-        render.complain(f"taken out before it was written: {each}")
+    render.complain_of_secrets(secrets)
     for name in ids:
         render.line(f"would remember {name}" if dry_run else name)
     if not ids:

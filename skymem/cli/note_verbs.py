@@ -1,6 +1,6 @@
 """Verbs about notes and about what compress made of them: note, profile, project."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -237,9 +237,11 @@ def project_show(
 def _tell(done: "Written", *, dry_run: bool, as_json: bool) -> None:
     if done.warning:
         render.complain(f"warning: {done.warning}")
+    render.complain_of_secrets(done.redacted)
     if as_json:
         warnings = [done.warning] if done.warning else []
-        told = {"id": done.note.id, "written": done.new, "warnings": warnings}
+        told: dict[str, Any] = {"id": done.note.id, "written": done.new, "warnings": warnings}
+        told |= {"redacted": dict(done.redacted)} if done.redacted else {}
         rehearsed = {"dry_run": True} if dry_run else {}
         render.document({**told, **rehearsed, "note": done.note.as_json()})
     else:

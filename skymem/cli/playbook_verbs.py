@@ -7,7 +7,7 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, globals_of
-from skymem.cli.pref_verbs import complain_of_secrets, read_object, utf8
+from skymem.cli.pref_verbs import read_object, utf8
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -63,7 +63,7 @@ def playbook_add(
     given = _flow(stdin=stdin, flow=flow, query=query, call=call, slot=slot, outcome=outcome)
     _, playbooks = _opened(globals_of(context), appending=True)
     done = playbooks.complete(given, satisfied=True, user_id=user, dry_run=dry_run)
-    complain_of_secrets(done.redacted)
+    render.complain_of_secrets(done.redacted)
     if as_json:
         kept = None if done.playbook is None else done.playbook.as_json()
         render.document(_told(done) | {"playbook": kept} | _rehearsed(dry_run=dry_run))
@@ -94,7 +94,7 @@ def playbook_complete(
     given = _flow(stdin=stdin, flow=flow, query=query, call=call, slot=slot, outcome=outcome)
     _, playbooks = _opened(globals_of(context), appending=True)
     done = playbooks.complete(given, session=session, user_id=user, dry_run=dry_run)
-    complain_of_secrets(done.redacted)
+    render.complain_of_secrets(done.redacted)
     if as_json:
         render.document(_told(done) | _rehearsed(dry_run=dry_run))
     else:

@@ -10,7 +10,7 @@ from skymem.cli import render
 from skymem.cli.options import DryRun, Globals, Json, globals_of, stop_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from skymem.app import Home
     from skymem.model.preference import Preference
@@ -303,16 +303,9 @@ def _opened(spoken: Globals, *, appending: bool = False) -> "tuple[Home, Prefere
     return home, Preferences(home, agent)
 
 
-def complain_of_secrets(redacted: "Mapping[str, int]") -> None:
-    """Say what was taken out before anything was written."""
-    if redacted:
-        each = ", ".join(f"{count} {kind}" for kind, count in sorted(redacted.items()))
-        render.complain(f"taken out before it was written: {each}")
-
-
 def _tell(done: "Sequence[Updated]", *, dry_run: bool, as_json: bool, many: bool = False) -> None:
     for one in done:
-        complain_of_secrets(one.redacted)
+        render.complain_of_secrets(one.redacted)
     if as_json:
         told = [_told(one) for one in done]
         rehearsed = {"dry_run": True} if dry_run else {}

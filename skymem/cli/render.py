@@ -73,6 +73,13 @@ def complain(text: str) -> None:
     sys.stderr.write(f"skymem: {harmless(text)}\n")
 
 
+def complain_of_secrets(redacted: Mapping[str, int]) -> None:
+    """Say what was taken out before anything was written, given by kind (row X11)."""
+    if redacted:
+        each = ", ".join(f"{count} {kind}" for kind, count in sorted(redacted.items()))
+        complain(f"taken out before it was written: {each}")
+
+
 def first_words(text: str) -> str:
     """The beginning of a memory's text in one line, harmless."""
     return cut(harmless(" ".join(text[: 2 * FIRST_WORDS].split())), FIRST_WORDS)

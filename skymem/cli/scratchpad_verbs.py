@@ -48,17 +48,18 @@ def scratchpad_write(
 
     Example: skymem scratchpad write "Refunds need a manager's approval." --session c-42
     """
+    from skymem import doors
     from skymem.working.scratchpad import Marks
 
     _utf8(*texts, user or "", session or "")
     pad = _opened(globals_of(context), session, appending=True)
     marks = Marks(remember, user, origin, trust)
-    if dry_run:
-        ids = [line.id for line in pad.lines(texts, marks, dry_run=True)]
-    else:
-        ids = pad.write(*texts, remember=remember, user_id=user, origin=origin, trust=trust)
+    lines = pad.lines(texts, marks, dry_run=True) if dry_run else pad.put(texts, marks)
+    ids, secrets = [line.id for line in lines], doors.redacted(lines)
+    render.complain_of_secrets(secrets)
     if as_json:
-        render.document({"session": pad.session, "ids": ids, **_dry(dry_run=dry_run)})
+        told = {"redacted": secrets} if secrets else {}
+        render.document({"session": pad.session, "ids": ids, **told, **_dry(dry_run=dry_run)})
         return
     would = "would write " if dry_run else ""
     for one in ids:

@@ -118,8 +118,11 @@ class Guard:
         if isinstance(value, list):
             return [self._value(name, item, kinds) for item in value]
         if isinstance(value, dict):
+            said = _named_beside(value)
             return {
-                self._within("", key, kinds): self._value(key, item, kinds)
+                self._within("", key, kinds): self._value(
+                    said if said and key == "value" else key, item, kinds
+                )
                 if key not in _UNTOUCHED
                 else item
                 for key, item in value.items()
@@ -138,6 +141,11 @@ class Guard:
 
     def _is_allowed(self, secret: str) -> bool:
         return any(pattern.search(secret) for pattern in self._allowed)
+
+
+def _named_beside(fields: Mapping[str, Any]) -> str:
+    """What names the `value` of fields: their `key` or `name`, as in a preference or a setting."""
+    return next((one for one in map(fields.get, ("key", "name")) if isinstance(one, str)), "")
 
 
 def mark(kind: str) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.errors import ConfigurationError, NotAllowedError, UsageError
+from skymem.errors import ConfigurationError, NotAllowedError, SecretRefusedError, UsageError
 from skymem.model.chunk import CHUNK, citation_of
 from skymem.policy.rerank import Candidate, rerank
+from skymem.policy.secrets import guard_of
 from skymem.recall import request
+from skymem.stores.counts import note_redacted
 from skymem.working import agent_md
 from skymem.working.documents_kept import Kept, kept_documents
 from skymem.working.ingesting import Ingested, Ingesting
@@ -168,13 +170,31 @@ class Documents:
     def upload_agent_md(self, text: str, *, dry_run: bool = False) -> bool:
         """Put a text in the place of `agent.md`; what was promoted into it is taken along.
 
+        Secrets are redacted, as at any door (row X11).
+
         Returns:
             Whether anything changed.
 
         Raises:
             InvalidMemoryError, NotAllowedError, DiskError.
         """
-        return agent_md.upload(self._home, self._agent, text.encode(), dry_run=dry_run)
+        clean, secrets = self.without_secrets(text)
+        done = agent_md.upload(self._home, self._agent, clean.encode(), dry_run=dry_run)
+        if done and not dry_run:
+            note_redacted(self._home.paths, self._home.files, self.owner, secrets)
+        return done
+
+    def without_secrets(self, text: str) -> tuple[str, dict[str, int]]:
+        """A text as `upload_agent_md` writes it, and what is taken out of it, by kind.
+
+        Raises:
+            SecretRefusedError: the home wants none to come.
+        """
+        rules = self._home.rules.secrets
+        clean, kinds = guard_of(rules).text(text)
+        if kinds and rules.on == "refuse":
+            raise SecretRefusedError(", ".join(sorted(kinds)))
+        return clean, dict(kinds)
 
     def _ingesting(self, *, dry_run: bool) -> Ingesting:
         if self._home.faults:

@@ -21,6 +21,7 @@ from skymem.policy.conditions import holds
 from skymem.policy.context import Audience, By, Layer, Piece, Subject
 from skymem.policy.playbooks import snippet
 from skymem.policy.rank import tokens_of
+from skymem.policy.secrets import guard_of
 from skymem.policy.terms import stems
 from skymem.policy.trust import is_trusted
 from skymem.stores import agent_file
@@ -164,7 +165,9 @@ def _agent_md(home: "Home", agent: str, asked: Asked) -> tuple[str, ...]:
     if not _has_business(home, agent, asked.user_id):
         return ()
     theirs, _ = of_tenant(home, agent)
-    return tuple(paragraphs(agent_md.read(theirs, agent)))
+    # A person's file: what a door would have taken out of it goes into no prompt.
+    text, _ = guard_of(home.rules.secrets).text(agent_md.read(theirs, agent))
+    return tuple(paragraphs(text))
 
 
 def _patterns(home: "Home", agent: str, asked: Asked) -> Layer:

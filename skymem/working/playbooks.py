@@ -309,7 +309,7 @@ class Playbooks:
         there: Iterable[Playbook],
         waited: Sequence[str] = (),
     ) -> Admitted:
-        flow = self._admitted(flow)
+        flow, redacted = self._admitted(flow)
         equal = [one for one in there if _equal(one, flow, user_id)]
         count = 1 + max((one.count for one in equal), default=0)
         threshold = self._home.rules.for_agent(self._agent).promote_threshold
@@ -320,12 +320,17 @@ class Playbooks:
             "origin": "agent",
         }
         supersedes = [*(one.id for one in equal), *waited]
-        return self._line(flow.user_query, max(IMPORTANCE, threshold), user_id, supersedes, extra)
+        worth = max(IMPORTANCE, threshold)
+        line = self._line(flow.user_query, worth, user_id, supersedes, extra)
+        return line._replace(redacted=redacted)
 
-    def _admitted(self, flow: Flow) -> Flow:
-        """A flow as it may come in: without its secrets, it is equal to what was kept of it."""
+    def _admitted(self, flow: Flow) -> tuple[Flow, Mapping[str, int]]:
+        """A flow as it may come in, and what was taken out of it.
+
+        Without its secrets it is equal to what was kept of it.
+        """
         line = self._line(flow.user_query, 0.0, None, [], {"payload": flow.to_payload()})
-        return Flow.of(read_line(line.raw).payload)
+        return Flow.of(read_line(line.raw).payload), line.redacted
 
     def _waiting_line(self, flow: Flow, session: str, user_id: str | None) -> Admitted:
         extra = {

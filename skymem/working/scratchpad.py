@@ -129,12 +129,16 @@ class Scratchpad:
             DiskError: they could not be written; none stays.
         """
         marks = Marks(remember, user_id, origin, trust, evidence_ids)
+        return [line.id for line in self.put(texts, marks)]
+
+    def put(self, texts: Sequence[str], marks: Marks) -> list[Admitted]:
+        """As `write`; gives the lines, which know what secrets were taken out of them."""
         lines = self.lines(texts, marks)
         if lines:
             self._home.remember(self._agent, [line.raw for line in lines], synced=False)
             if gone := doors.redacted(lines):
                 note_redacted(self._home.paths, self._home.files, self._agent, gone)
-        return [line.id for line in lines]
+        return lines
 
     def promote(self, *, dry_run: bool = False) -> dict[str, Any]:
         """Promote what is worth it to business context or preferences (row W2).
