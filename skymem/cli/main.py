@@ -13,6 +13,7 @@ from skymem.cli import (
     daemon_verbs,
     docs_verbs,
     erase_verbs,
+    exchange_verbs,
     explain_verbs,
     home_verbs,
     index_verbs,
@@ -115,6 +116,8 @@ for verb in (
     home_verbs.doctor,
 ):
     app.command(verb.__name__)(verb)
+app.command("backup")(exchange_verbs.backup)
+app.command("restore-backup")(exchange_verbs.restore_backup)
 app.add_typer(agents_verbs.agents_app, name="agents")
 app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")

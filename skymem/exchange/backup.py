@@ -1,0 +1,251 @@
+"""Backup and its way back: a home in one file, of one moment, proven on writing and on reading.
+
+The home's key is in it, and every text: whoever has the file has the home. Vectors, the catalog
+and the word index are not: they are made anew.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+from skymem.app import Home
+from skymem.errors import BusyError, DiskError, NotAllowedError, UsageError
+from skymem.exchange.container import Member, Reading, packed
+from skymem.exchange.snapshot import NAMED, PARTS, Snapshot, snapshot_of
+from skymem.stores.files import Files, Modes, disk_errors
+from skymem.stores.home import RULES_FILE
+
+KIND: Final = "skymem backup"
+TOPS: Final = (*PARTS, *NAMED)
+
+
+def backup(home: Home, target: Path, now: float, *, dry_run: bool = False) -> dict[str, Any]:
+    """Write a backup of a home that may be at work; returns what is in it.
+
+    It gets its name when it is on disk and has been read back; until then there is none.
+
+    Args:
+        home: the operator's handle.
+        target: the file to make; it must not be there, nor lie among the home's own files.
+        now: when, epoch seconds.
+        dry_run: only say what would be in it.
+
+    Raises:
+        NotAllowedError: who asks is bound to an agent, or not the home's owner.
+        UsageError: there is such a file already, or it would lie within what is backed up.
+        BusyError: a job works on an agent for too long.
+        DiskError: the disk refuses; nothing of it stays.
+    """
+    home.only_operator()
+    home.only_owner("make a backup")
+    target = new_file(target, home)
+    work = home.workplace(dry_run=dry_run)
+    with snapshot_of(work) as snapshot:
+        if dry_run:
+            return {**_told(target, snapshot), "dry_run": True}
+        whole = sum(one.size for one in snapshot.files)
+        about = {"kind": KIND, "version": 1, "made": now, "passed_over": snapshot.passed_over}
+        blocks = packed((one.piece() for one in snapshot.files), about, now)
+        publish(target, _watched(home, "backup", blocks, whole), lambda path: check(path, home))
+        return _told(target, snapshot)
+
+
+def new_file(target: Path, home: Home) -> Path:
+    """Where a file is to be made that holds what a home holds.
+
+    Raises:
+        UsageError: there is something already, no directory for it, or the home would take it in.
+    """
+    target = Path(os.path.abspath(target))  # noqa: PTH100  (the last part is not to be followed)
+    if os.path.lexists(target):
+        raise UsageError(f"{target} is there already; choose another name")
+    if not target.parent.is_dir():
+        raise UsageError(f"{target.parent} is no directory; make it first")
+    place = target.parent.resolve()
+    if any(place.is_relative_to(own.resolve()) for own in home.paths.own):
+        raise UsageError(f"{target} lies among the home's own files; choose a place elsewhere")
+    return target
+
+
+def publish(target: Path, blocks: Iterator[bytes], prove: Callable[[Path], object]) -> None:
+    """Write a file, prove it, and only then give it its name, which nobody may have taken.
+
+    Raises:
+        DiskError, UsageError: there is no such file.
+    """
+    files = Files(Modes())  # its owner's alone, whatever the home's modes: the key is in it
+    files.remove_left(target.parent, target.name)
+    temporary = files.write_beside(target, blocks)
+    try:
+        prove(temporary)
+        with disk_errors(target):
+            _name(files, temporary, target)
+    finally:
+        with disk_errors(temporary):
+            files.unlink(temporary)
+
+
+def _name(files: Files, temporary: Path, target: Path) -> None:
+    try:
+        files.link(temporary, target)
+    except FileExistsError:
+        raise UsageError(f"{target} is there already; choose another name") from None
+    files.fsync_directory(target.parent)
+
+
+def _watched(home: Home, what: str, blocks: Iterator[bytes], whole: int) -> Iterator[bytes]:
+    done = 0
+    for block in blocks:
+        home.workplace().check_stop()
+        done += len(block)
+        home.progress(what, min(done, whole), whole)
+        yield block
+
+
+def _told(target: Path, snapshot: Snapshot) -> dict[str, Any]:
+    agents = {
+        one.name.split("/")[1]
+        for one in snapshot.files
+        if one.name.startswith("memory/") and one.name.count("/") > 1
+    }
+    return {
+        "file": str(target),
+        "files": len(snapshot.files),
+        "bytes": sum(one.size for one in snapshot.files),
+        "agents": sorted(agents),
+        "passed_over": snapshot.passed_over,
+    }
+
+
+def check(path: Path, home: Home | None = None) -> dict[str, Any]:
+    """Read a backup from end to end against its hashes; returns its manifest.
+
+    Raises:
+        ArchiveDamagedError: it is not whole.
+        DiskError: it can't be read.
+    """
+    with _reading(path) as (stream, size):
+        reading = Reading(stream, str(path), TOPS)
+        if home is not None:
+            reading.progress = lambda done: home.progress("reading it back", done, size)
+        return reading.whole(KIND)
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[tuple[IO[bytes], int]]:
+    with disk_errors(path), path.open("rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "is no regular file", str(path))
+        yield stream, status.st_size
+
+
+def restore_backup(path: Path, root: Path, *, dry_run: bool = False) -> dict[str, Any]:
+    """Make a home of a backup; it is there whole, or not at all.
+
+    All is written and checked in a directory beside, which then gets the home's name.
+
+    Args:
+        path: the backup.
+        root: where the home is to be: nothing, or an empty directory.
+        dry_run: only check it, and the place.
+
+    Raises:
+        ArchiveDamagedError: it is not whole, or names what no backup of ours does.
+        UsageError: there is something already.
+        DiskError, NotAllowedError, BusyError: there is no home.
+    """
+    root = Path(os.path.abspath(root))  # noqa: PTH100  (the last part is not to be followed)
+    _check_place(root)
+    if dry_run:
+        manifest = check(path)
+    else:
+        with _beside(root) as staging:
+            manifest = _unpack(path, staging)
+            _take_place(staging, root)
+    files = manifest["files"]
+    told = {"home": str(root), "made": manifest.get("made"), "files": len(files)}
+    told["bytes"] = sum(one["size"] for one in files)
+    return told | ({"dry_run": True} if dry_run else {})
+
+
+def _check_place(root: Path) -> None:
+    with disk_errors(root):
+        if os.path.lexists(root) and (root.is_symlink() or not root.is_dir() or any(root.iterdir())):
+            raise UsageError(f"{root} is not empty; a backup is restored into an empty place only")
+        if not root.parent.is_dir():
+            raise UsageError(f"{root.parent} is no directory; make it first")
+
+
+@contextlib.contextmanager
+def _beside(root: Path) -> Iterator[Path]:
+    """Give an empty directory beside the place, ours alone; what is left of it goes."""
+    staging = root.parent / f".{root.name}.restoring"
+    with disk_errors(staging):
+        with contextlib.suppress(FileExistsError):
+            staging.mkdir(mode=0o700)
+        fd = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(fd).st_uid != os.geteuid():
+            raise NotAllowedError(f"{staging} belongs to somebody else; remove it")
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(str(staging), "another restore-backup") from None
+        os.fchmod(fd, 0o700)
+        with disk_errors(staging):
+            _empty(staging)  # of one that was killed
+        try:
+            yield staging
+        finally:
+            if staging.exists():
+                shutil.rmtree(staging, ignore_errors=True)
+    finally:
+        os.close(fd)
+
+
+def _empty(directory: Path) -> None:
+    for item in list(os.scandir(directory)):
+        if item.is_dir(follow_symlinks=False):
+            shutil.rmtree(item.path)
+        else:
+            Path(item.path).unlink()
+
+
+def _unpack(path: Path, staging: Path) -> dict[str, Any]:
+    files = Files()
+
+    def take(member: Member, blocks: Iterator[bytes]) -> None:
+        target = staging / member.name
+        files.make_directory(target.parent)
+        files.replace(target, blocks)
+        if member.mode & 0o060:
+            target.chmod(0o600 | member.mode & 0o660)
+            _open_to_group(staging, target.parent)
+
+    with _reading(path) as (stream, _):
+        manifest = Reading(stream, str(path), TOPS).whole(KIND, take)
+    if not (staging / RULES_FILE).is_file():
+        raise DiskError(str(path), f"there is no {RULES_FILE} in it")
+    return manifest
+
+
+def _open_to_group(staging: Path, directory: Path) -> None:
+    """With `access: group` the directories of what is shared are, too (promise 9)."""
+    while directory != staging:
+        directory.chmod(0o2770)
+        directory = directory.parent
+    staging.chmod(0o2750)
+
+
+def _take_place(staging: Path, root: Path) -> None:
+    files = Files()
+    with disk_errors(root):
+        files.rename(staging, root)  # over an empty directory, or nothing
+        files.fsync_directory(root.parent)
