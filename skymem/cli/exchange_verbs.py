@@ -1,4 +1,4 @@
-"""Verbs about what goes to another place and comes from one: backup, restore-backup."""
+"""Verbs about what comes from elsewhere and goes there: import, export, backup, restore-backup."""
 
 from pathlib import Path
 from typing import Annotated
@@ -67,3 +67,105 @@ def restore_backup(
         return
     would = "whole; would be restored to" if dry_run else "restored to"
     render.line(f"{told['files']:,} files, {told['bytes']:,} bytes {would} {told['home']}")
+
+
+def import_(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="What to take in.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="F",
+            help="skymem, jsonl, mcp, mem0, markdown or transcript; else told by what is there.",
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="For whom; as before the verb.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Take in what another program keeps, or what `skymem export` wrote.
+
+    What comes from elsewhere goes to short-term with origin import, trusted as the rules say of
+    imports and never more than it says itself. What skymem wrote goes back to where it was. What is
+    known already is passed over: importing again adds nothing. What was erased does not come back.
+
+    Example: skymem import ~/.claude/projects/home --format transcript --dry-run
+    """
+    from skymem.app import now
+    from skymem.cli.progress import progress_of
+    from skymem.exchange.importing import import_from
+
+    spoken = globals_of(context)
+    spoken.agent = agent if agent is not None else spoken.agent
+    named = spoken.agent
+    whose = spoken.bound_agent()
+    home = spoken.open()
+    stop_flag.listen()
+    with progress_of(home):
+        told = import_from(home, path, form, whose, now(), named=named, dry_run=dry_run)
+    if as_json:
+        render.document({**told, **({"dry_run": True} if dry_run else {})})
+        return
+    would = "would be imported" if dry_run else "imported"
+    render.line(f"{told['imported']:,} {would} ({told['format']})")
+    for why, count in told["skipped"].items():
+        render.line(f"{count:,} passed over: {why}")
+    for kind, count in told["redacted"].items():
+        render.line(f"{count:,} redacted: {kind}")
+    for example in told["unreadable"]:
+        render.complain(render.harmless(example))
+    if told["kept"]:
+        render.line(f"what could not be read is in {told['kept']}")
+
+
+def export(
+    context: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE|-]", help="To make, must not be there; - is stdout.")
+    ] = "-",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="F", help="skymem (lossless), jsonl, markdown, mcp or mem0."
+        ),
+    ] = "skymem",
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="NAME|all", help="Of whom; as before the verb."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write an agent's memories out: every tier byte for byte, or what is active in other words.
+
+    A tar of JSON lines with the hashes of each file in MANIFEST.json; `skymem import` checks them
+    and puts each line back in its tier. The other formats hold what a reader would return.
+
+    Example: skymem export /backups/sky.tar
+    """
+    import sys
+
+    from skymem.app import now
+    from skymem.cli.progress import progress_of
+    from skymem.errors import UsageError
+    from skymem.exchange.giving import give
+
+    if file == "-" and (as_json or sys.stdout.isatty()):
+        raise UsageError("stdout is not the place for it here; name a file")
+    spoken = globals_of(context)
+    everyone = agent == "all"
+    spoken.agent = agent if agent is not None and not everyone else spoken.agent
+    whose = None if everyone else spoken.bound_agent()
+    home = spoken.open()
+    stop_flag.listen()
+    with progress_of(home):
+        target = sys.stdout.buffer if file == "-" else Path(file)
+        told = give(home, home.agents(whose), target, now(), form=form)
+    if as_json:
+        render.document(told)
+        return
+    what = f"{told['memories']:,} memories" if "memories" in told else f"{told['bytes']:,} bytes"
+    text = f"{what} of {', '.join(told['agents'])} in {told['file']} ({told['format']})"
+    (render.complain if file == "-" else render.line)(text)

@@ -116,6 +116,8 @@ for verb in (
     home_verbs.doctor,
 ):
     app.command(verb.__name__)(verb)
+app.command("import")(exchange_verbs.import_)
+app.command("export")(exchange_verbs.export)
 app.command("backup")(exchange_verbs.backup)
 app.command("restore-backup")(exchange_verbs.restore_backup)
 app.add_typer(agents_verbs.agents_app, name="agents")

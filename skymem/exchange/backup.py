@@ -177,7 +177,9 @@ def restore_backup(path: Path, root: Path, *, dry_run: bool = False) -> dict[str
 
 def _check_place(root: Path) -> None:
     with disk_errors(root):
-        if os.path.lexists(root) and (root.is_symlink() or not root.is_dir() or any(root.iterdir())):
+        if os.path.lexists(root) and (
+            root.is_symlink() or not root.is_dir() or any(root.iterdir())
+        ):
             raise UsageError(f"{root} is not empty; a backup is restored into an empty place only")
         if not root.parent.is_dir():
             raise UsageError(f"{root.parent} is no directory; make it first")

@@ -75,6 +75,9 @@ class Snapshot:
     """What was there at that moment."""
 
     files: list[Opened] = field(default_factory=list)
+    starts: dict[str, int] = field(default_factory=dict)
+    """Of each drain that readers still read: from where on."""
+
     passed_over: list[str] = field(default_factory=list)
     """What is no regular file, or no file of a home: links, sockets."""
 
@@ -105,8 +108,8 @@ class Snapshot:
 
 
 @contextlib.contextmanager
-def snapshot_of(work: Workplace) -> Iterator[Snapshot]:
-    """Take one of the whole home; derived files are left out.
+def snapshot_of(work: Workplace, whose: Sequence[str] | None = None) -> Iterator[Snapshot]:
+    """Take one of the whole home, or of some agents' directories; derived files are left out.
 
     Raises:
         BusyError: a job works on an agent for too long.
@@ -116,8 +119,10 @@ def snapshot_of(work: Workplace) -> Iterator[Snapshot]:
     snapshot = Snapshot()
     try:
         _allow_many_files()
-        with _still(work) as agents:
-            _open_all(work, agents, snapshot)
+        with _still(work, whose) as agents:
+            _open_agents(work, agents, snapshot)
+            if whose is None:
+                _open_rest(work, agents, snapshot)
         yield snapshot
     finally:
         snapshot.close()
@@ -132,14 +137,14 @@ def _allow_many_files() -> None:
 
 
 @contextlib.contextmanager
-def _still(work: Workplace) -> Iterator[Sequence[str]]:
-    """Hold the job lock of every agent there is, in order; gives their names."""
+def _still(work: Workplace, whose: Sequence[str] | None) -> Iterator[Sequence[str]]:
+    """Hold the job lock of these agents, or of every one there is, in order; gives their names."""
     work.files.make_directory(work.paths.run)
     for _ in range(TRIES_MAX):
-        agents = work.agents()
+        agents = work.agents() if whose is None else whose
         with contextlib.ExitStack() as stack:
             busy = next((one for one in agents if not _lock(work, one, stack)), None)
-            if busy is None and work.agents() == agents:
+            if busy is None and agents == (work.agents() if whose is None else whose):
                 yield agents
                 return
         if busy is not None:  # the others may go on while that one is waited for
@@ -161,7 +166,7 @@ def _held(work: Workplace, agent: str, seconds: float) -> contextlib.AbstractCon
     return held(lock, "backup", deadline_seconds=seconds, stop=work.stop)
 
 
-def _open_all(work: Workplace, agents: Sequence[str], snapshot: Snapshot) -> None:
+def _open_agents(work: Workplace, agents: Sequence[str], snapshot: Snapshot) -> None:
     root = work.paths.root
     with disk_errors(root):
         for agent in agents:
@@ -170,6 +175,13 @@ def _open_all(work: Workplace, agents: Sequence[str], snapshot: Snapshot) -> Non
             lock = paths.append_lock
             with held(lock, "", deadline_seconds=APPEND_SECONDS, stop=work.stop, mode=mode):
                 _open_under(root, paths.directory, snapshot)
+                tails = work.shelf(agent).drains.tails()
+                snapshot.starts |= {str(path.relative_to(root)): at for path, at in tails}
+
+
+def _open_rest(work: Workplace, agents: Sequence[str], snapshot: Snapshot) -> None:
+    root = work.paths.root
+    with disk_errors(root):
         opened = {f"memory/{agent}" for agent in agents}
         ledger_lock = work.paths.run / "ledger.lock"
         with held(ledger_lock, "backup", deadline_seconds=APPEND_SECONDS, stop=work.stop):

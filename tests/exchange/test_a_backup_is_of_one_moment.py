@@ -64,7 +64,9 @@ def texts(home: Home, agent: str) -> Counter[str]:
 
 
 def files_below(root: Path) -> dict[str, bytes]:
-    return {str(one.relative_to(root)): one.read_bytes() for one in root.rglob("*") if one.is_file()}
+    return {
+        str(one.relative_to(root)): one.read_bytes() for one in root.rglob("*") if one.is_file()
+    }
 
 
 def proven(home: Home) -> None:
