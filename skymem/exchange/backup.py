@@ -6,18 +6,17 @@ and the word index are not: they are made anew.
 
 import contextlib
 import errno
-import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
 from skymem.app import Home
-from skymem.errors import BusyError, DiskError, NotAllowedError, UsageError
+from skymem.errors import DiskError, UsageError
 from skymem.exchange.container import Member, Reading, packed
 from skymem.exchange.snapshot import NAMED, PARTS, Snapshot, snapshot_of
+from skymem.exchange.staging import beside, take_place
 from skymem.stores.files import Files, Modes, disk_errors
 from skymem.stores.home import RULES_FILE
 
@@ -62,7 +61,7 @@ def new_file(target: Path, home: Home) -> Path:
     Raises:
         UsageError: there is something already, no directory for it, or the home would take it in.
     """
-    target = Path(os.path.abspath(target))  # noqa: PTH100  (the last part is not to be followed)
+    target = Path(os.path.abspath(target))  # the last part is not to be followed
     if os.path.lexists(target):
         raise UsageError(f"{target} is there already; choose another name")
     if not target.parent.is_dir():
@@ -161,14 +160,14 @@ def restore_backup(path: Path, root: Path, *, dry_run: bool = False) -> dict[str
         UsageError: there is something already.
         DiskError, NotAllowedError, BusyError: there is no home.
     """
-    root = Path(os.path.abspath(root))  # noqa: PTH100  (the last part is not to be followed)
+    root = Path(os.path.abspath(root))  # the last part is not to be followed
     _check_place(root)
     if dry_run:
         manifest = check(path)
     else:
-        with _beside(root) as staging:
+        with beside(root, "restoring") as staging:
             manifest = _unpack(path, staging)
-            _take_place(staging, root)
+            take_place(staging, root)
     files = manifest["files"]
     told = {"home": str(root), "made": manifest.get("made"), "files": len(files)}
     told["bytes"] = sum(one["size"] for one in files)
@@ -183,41 +182,6 @@ def _check_place(root: Path) -> None:
             raise UsageError(f"{root} is not empty; a backup is restored into an empty place only")
         if not root.parent.is_dir():
             raise UsageError(f"{root.parent} is no directory; make it first")
-
-
-@contextlib.contextmanager
-def _beside(root: Path) -> Iterator[Path]:
-    """Give an empty directory beside the place, ours alone; what is left of it goes."""
-    staging = root.parent / f".{root.name}.restoring"
-    with disk_errors(staging):
-        with contextlib.suppress(FileExistsError):
-            staging.mkdir(mode=0o700)
-        fd = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if os.fstat(fd).st_uid != os.geteuid():
-            raise NotAllowedError(f"{staging} belongs to somebody else; remove it")
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(str(staging), "another restore-backup") from None
-        os.fchmod(fd, 0o700)
-        with disk_errors(staging):
-            _empty(staging)  # of one that was killed
-        try:
-            yield staging
-        finally:
-            if staging.exists():
-                shutil.rmtree(staging, ignore_errors=True)
-    finally:
-        os.close(fd)
-
-
-def _empty(directory: Path) -> None:
-    for item in list(os.scandir(directory)):
-        if item.is_dir(follow_symlinks=False):
-            shutil.rmtree(item.path)
-        else:
-            Path(item.path).unlink()
 
 
 def _unpack(path: Path, staging: Path) -> dict[str, Any]:
@@ -244,10 +208,3 @@ def _open_to_group(staging: Path, directory: Path) -> None:
         directory.chmod(0o2770)
         directory = directory.parent
     staging.chmod(0o2750)
-
-
-def _take_place(staging: Path, root: Path) -> None:
-    files = Files()
-    with disk_errors(root):
-        files.rename(staging, root)  # over an empty directory, or nothing
-        files.fsync_directory(root.parent)

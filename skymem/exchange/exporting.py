@@ -76,7 +76,7 @@ def check(path: Path) -> dict[str, Any]:
 
 
 def pieces_of(snapshot: Snapshot, agents: Sequence[str]) -> list[Piece]:
-    """What goes into an export: the living before what was removed, for an import that is killed."""
+    """What goes in: the living before what was removed, for an import that is killed between."""
     pieces: list[Piece] = []
     for agent in agents:
         own = f"memory/{agent}/"

@@ -160,9 +160,8 @@ def entries_of_document(data: bytes) -> list[Fields]:
     for name in ENTRIES if isinstance(found, dict) else ():
         sort = {"entities": {"type": "entity"}, "relations": {"type": "relation"}}.get(name, {})
         listed = found.get(name)
-        for one in listed if isinstance(listed, list) else ():
-            if isinstance(one, dict):
-                entries.append({**sort, **one})
+        objects = listed if isinstance(listed, list) else ()
+        entries += [{**sort, **one} for one in objects if isinstance(one, dict)]
     if not entries:
         raise LineDamage("no entries in it that are known")
     return entries

@@ -10,6 +10,7 @@ from skymem.errors import UsageError
 from skymem.exchange.backup import new_file, publish
 from skymem.exchange.exporting import export, export_to
 from skymem.exchange.spelled import FORMATS, SPELLINGS, active, as_markdown
+from skymem.exchange.staging import beside, take_place
 from skymem.stores.files import Files, Modes
 
 
@@ -83,11 +84,13 @@ def _markdown(
     target = new_file(target, home)
     files = Files(Modes())
     count = 0
-    for agent in agents:
-        place = target / agent if len(agents) > 1 else target
-        files.make_directory(place)
-        for name, data in as_markdown(agent, active(home, agent, now)):
-            home.workplace().check_stop()
-            files.replace(place / name, data)
-            count += 1
+    with beside(target, "exporting") as staging:
+        for agent in agents:
+            place = staging / agent if len(agents) > 1 else staging
+            files.make_directory(place)
+            for name, data in as_markdown(agent, active(home, agent, now)):
+                home.workplace().check_stop()
+                files.replace(place / name, data)
+                count += 1
+        take_place(staging, target)
     return {"file": str(target), "format": "markdown", "agents": list(agents), "memories": count}

@@ -8,13 +8,19 @@ goes on; what was erased does not come back; what can't be read is kept in quara
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from skymem.app import Home
 from skymem.doors import new_lines, take_in
-from skymem.errors import DiskError, InterruptedRunError, InvalidMemoryError
+from skymem.errors import (
+    DiskError,
+    InterruptedRunError,
+    InvalidMemoryError,
+    SecretRefusedError,
+)
 from skymem.exchange.sources import Item, Source
 from skymem.model.caution import TrustRules
 from skymem.model.identity import digest
@@ -23,7 +29,7 @@ from skymem.model.plan import Damage, Entry
 from skymem.model.spelling import compose, read_line
 from skymem.model.strict_json import LineDamage
 from skymem.policy.form import Admitted
-from skymem.policy.secrets import guard_of
+from skymem.policy.secrets import Guard, guard_of
 from skymem.policy.trust import most, trust_of
 from skymem.stores.lines import entries_of
 from skymem.stores.shelf import Shelf
@@ -85,6 +91,7 @@ class Known:
         self._texts: set[bytes] = set()
         self._come: set[bytes] = set()
         self._come_to_trash: set[bytes] = set()
+        self._come_texts: set[bytes] = set()
         for item in shelf.short_entries():
             if isinstance(item, Entry):
                 self._note(item.memory, item.digest)
@@ -112,7 +119,7 @@ class Known:
         """Know one more, that comes in now; what is removed may be in a tier as well."""
         (self._come_to_trash if trash else self._come).add(digest(memory))
         if memory.foreign_id is not None:
-            self._texts.add(_mark(memory))
+            self._come_texts.add(_mark(memory))
 
     def has_line(self, memory: Memory, *, trash: bool = False) -> bool:
         """Whether there is a line that says just this, or has come to where this one goes."""
@@ -123,17 +130,14 @@ class Known:
         """Whether this came from there before."""
         return _mark(memory) in self._texts
 
+    def has_come(self, memory: Memory) -> bool:
+        """Whether the same has come now already."""
+        return _mark(memory) in self._come_texts
+
 
 def _mark(memory: Memory) -> bytes:
     text = f"{memory.foreign_id}\0{memory.searchable}".encode("utf-8", "replace")
     return blake2b(text, digest_size=12).digest()
-
-
-class Brought(NamedTuple):
-    """A line on its way through the door."""
-
-    admitted: Admitted
-    memory: Memory
 
 
 class Unread:
@@ -172,101 +176,135 @@ def bring_in(home: Home, agent: str, source: Source, now: float, *, dry_run: boo
         DiskError, InterruptedRunError: says how many came in; importing again goes on.
     """
     home.admit(agent, writing=True)
-    shelf = home.shelf(agent)
-    tally = Tally(source.format)
-    known, unread = Known(shelf), Unread()
-    erased = home.workplace(dry_run=dry_run).graveyard().of(agent)
-    batch: list[Admitted] = []
+    intake = _Intake(home, agent, source, now, dry_run=dry_run)
+    with telling_how_far(intake.tally):
+        intake.run()
+    return intake.tally
+
+
+@contextmanager
+def telling_how_far(tally: Tally) -> Iterator[None]:
+    """Say, where an import is cut short, how many came in: nothing is half done in silence."""
     try:
-        for item in source.items():
-            brought = _brought(home, item, now, tally, unread)
-            if brought is None:
-                continue
-            memory = brought.memory
-            if erased.bars_import(memory):
-                tally.skip("erased")
-            elif known.has(memory):
-                tally.skip("known")
-            elif item.fields is not None and _says_the_same(known, item.fields):
-                tally.skip("known")
-            else:
-                known.add(memory)
-                batch.append(brought.admitted)
-                tally.redacted.update(brought.admitted.redacted)
-                if len(batch) >= BATCH_LINES:
-                    _take(home, agent, batch, tally, dry_run=dry_run)
-        _take(home, agent, batch, tally, dry_run=dry_run)
+        yield
     except DiskError as error:
         raise DiskError(str(error.args[0]), f"{error.args[1]}; {_so_far(tally)}") from error
     except InterruptedRunError as error:
-        raise InterruptedRunError(f"{error.args[0]}; {_so_far(tally)},") from error
-    if not dry_run:
-        _record(home, agent, source, tally, unread, now)
-    return tally
+        raise InterruptedRunError(f"{error.args[0]} ({_so_far(tally)})") from error
 
 
 def _so_far(tally: Tally) -> str:
     return f"{tally.imported:,} were imported before it, and importing again goes on"
 
 
-def _take(home: Home, agent: str, batch: list[Admitted], tally: Tally, *, dry_run: bool) -> None:
-    if batch and not dry_run:
-        home.workplace().check_stop()
-        take_in(home, agent, batch)
-    tally.imported += len(batch)
-    home.tell(f"import: {tally.imported:,} in, {tally.skipped.total():,} passed over")
-    batch.clear()
+class _Intake:
+    """One import for one agent."""
 
+    def __init__(
+        self, home: Home, agent: str, source: Source, now: float, *, dry_run: bool
+    ) -> None:
+        self.tally = Tally(source.format)
+        self._home, self._agent, self._source, self._now = home, agent, source, now
+        self._dry_run = dry_run
+        self._shelf = home.shelf(agent)
+        self._known, self._unread = Known(self._shelf), Unread()
+        self._erased = home.workplace(dry_run=dry_run).graveyard().of(agent)
+        self._guard = guard_of(home.rules.secrets)
 
-def _record(
-    home: Home, agent: str, source: Source, tally: Tally, unread: Unread, now: float
-) -> None:
-    shelf = home.shelf(agent)
-    name = blake2b(str(source.path).encode("utf-8", "replace"), digest_size=6).hexdigest()
-    tally.kept = unread.settle(shelf, f"import_{name}", source.path.name, now)
-    if tally.imported:
-        counts = {"imported": tally.imported, "skipped": dict(tally.skipped)}
-        entry = {"op": "import", "agent": agent, "format": source.format, **counts}
-        home.workplace().ledger().append([entry], now)
+    def run(self) -> None:
+        """Take in all there is, batch by batch."""
+        batch: list[Admitted] = []
+        for item in self._source.items():
+            admitted = self._admitted(item)
+            if admitted is not None:
+                batch.append(admitted)
+            if len(batch) >= BATCH_LINES:
+                self._take(batch)
+        self._take(batch)
+        if not self._dry_run:
+            self._record()
 
+    def _take(self, batch: list[Admitted]) -> None:
+        if batch and not self._dry_run:
+            self._home.workplace().check_stop()
+            take_in(self._home, self._agent, batch)
+        self.tally.imported += len(batch)
+        done, passed = self.tally.imported, self.tally.skipped.total()
+        self._home.tell(f"import: {done:,} in, {passed:,} passed over")
+        batch.clear()
 
-def _brought(home: Home, item: Item, now: float, tally: Tally, unread: Unread) -> Brought | None:
-    """One item as a line that may come in; None, and counted, where there is none."""
-    if item.fields is None:
-        if item.reason:
-            tally.skip("unreadable", item.place, item.reason)
-            unread.add(_harmless(home, item.raw), item.reason)
-        else:
-            tally.skip("nothing to remember")
-        return None
-    guard = guard_of(home.rules.secrets)
-    try:
-        if home.rules.secrets.on == "refuse" and guard.fields(item.fields)[1]:
-            tally.skip("secret", item.place, "there is a secret in it")
+    def _record(self) -> None:
+        path, tally = self._source.path, self.tally
+        name = blake2b(str(path).encode("utf-8", "replace"), digest_size=6).hexdigest()
+        tally.kept = self._unread.settle(self._shelf, f"import_{name}", path.name, self._now)
+        if tally.imported:
+            counts = {"imported": tally.imported, "skipped": dict(tally.skipped)}
+            entry = {"op": "import", "agent": self._agent, "format": tally.format, **counts}
+            self._home.workplace().ledger().append([entry], self._now)
+
+    def _admitted(self, item: Item) -> Admitted | None:
+        """One item as a line that comes in; None, and counted, where it does not."""
+        if item.fields is None and not item.reason:
+            self.tally.skip("nothing to remember")
             return None
-        line = compose(foreign(item.fields, home.rules.trust))
-        (admitted,) = new_lines(home, line, now=now)
-        return Brought(admitted, read_line(admitted.raw))
-    except (InvalidMemoryError, ValueError, RecursionError) as error:
-        deep = isinstance(error, RecursionError)
-        reason = "nested too deep" if deep else str(error).removeprefix("line 1: ")
-    tally.skip("unreadable", item.place, reason)
-    unread.add(_harmless(home, item.raw), reason)
-    return None
+        try:
+            admitted = self._at_the_door(item)
+        except SecretRefusedError:
+            self.tally.skip("secret", item.place, "there is a secret in it")
+            return None
+        except RecursionError:
+            self._keep_unread(item, "nested too deep")
+            return None
+        except (InvalidMemoryError, ValueError) as error:
+            self._keep_unread(item, str(error).removeprefix("line 1: "))
+            return None
+        memory = read_line(admitted.raw)
+        if why := self._passed_over(item, memory):
+            self.tally.skip(why)
+            return None
+        self._known.add(memory)
+        self.tally.redacted.update(admitted.redacted)
+        return admitted
+
+    def _at_the_door(self, item: Item) -> Admitted:
+        """A line as it may come in.
+
+        Raises:
+            SecretRefusedError: the home wants no secrets, and there is one in it.
+            InvalidMemoryError, ValueError, RecursionError: it is no memory.
+        """
+        if item.fields is None:
+            raise LineDamage(item.reason)
+        if self._home.rules.secrets.on == "refuse":
+            kinds = self._guard.fields(item.fields)[1]
+            if kinds:
+                raise SecretRefusedError(", ".join(sorted(kinds)))
+        line = compose(foreign(item.fields, self._home.rules.trust))
+        (admitted,) = new_lines(self._home, line, now=self._now)
+        return admitted
+
+    def _passed_over(self, item: Item, memory: Memory) -> str:
+        """Why it does not come in; "" when it does."""
+        if self._erased.bars_import(memory) or self._is_erased(item):
+            return "erased"
+        theirs = item.fields is not None and self._known.has_line(Memory(item.fields))
+        if theirs or self._known.has(memory):
+            return "known"
+        return "repeat" if self._known.has_come(memory) else ""
+
+    def _is_erased(self, item: Item) -> bool:
+        """Whether what was erased is what it said before its secrets were taken out."""
+        return item.fields is not None and self._erased.bars_import(Memory(item.fields))
+
+    def _keep_unread(self, item: Item, reason: str) -> None:
+        self.tally.skip("unreadable", item.place, reason)
+        self._unread.add(without_secrets(self._guard, item.raw), reason)
 
 
-def _harmless(home: Home, raw: bytes) -> bytes:
+def without_secrets(guard: Guard, raw: bytes) -> bytes:
     """What is kept unread is kept without its secrets, as far as it is text."""
     text = raw.decode("utf-8", "surrogateescape")
-    return guard_of(home.rules.secrets).text(text)[0].encode("utf-8", "surrogateescape")
-
-
-def _says_the_same(known: Known, fields: dict[str, Any]) -> bool:
-    """Whether the very line is here, from wherever it came."""
-    try:
-        return known.has_line(Memory(fields))
-    except LineDamage:
-        return False
+    return guard.text(text)[0].encode("utf-8", "surrogateescape")
 
 
 def foreign(fields: dict[str, Any], rules: TrustRules) -> dict[str, Any]:

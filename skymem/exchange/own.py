@@ -15,10 +15,18 @@ from typing import Any, Final
 
 from skymem.app import Home
 from skymem.doors import new_lines
-from skymem.errors import DiskError, InterruptedRunError, InvalidMemoryError, SecretRefusedError
+from skymem.errors import InvalidMemoryError, SecretRefusedError
 from skymem.exchange.container import ArchiveDamagedError, Member, Reading
 from skymem.exchange.exporting import KIND, SHORT, TOP
-from skymem.exchange.intake import BATCH_LINES, Known, Tally, Unread, foreign
+from skymem.exchange.intake import (
+    BATCH_LINES,
+    Known,
+    Tally,
+    Unread,
+    foreign,
+    telling_how_far,
+    without_secrets,
+)
 from skymem.exchange.sources import opened as opened_file
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready
@@ -33,7 +41,7 @@ from skymem.stores.lines import TIER_LINE_BYTES_MAX
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Shelf
 from skymem.stores.tombstones import Tombstones
-from skymem.stores.trash import ENVELOPE_BYTES_MAX, opened
+from skymem.stores.trash import ENVELOPE_BYTES_MAX, Held, opened
 
 LINES: Final = re.compile(
     r"(short_term|long_term|short_term_archive_[A-Za-z0-9_-]+|trash/[A-Za-z0-9][A-Za-z0-9_.-]*)"
@@ -67,19 +75,10 @@ def bring_back(
         whose = _whose(manifest, named)
         with ExitStack() as stack:
             back = _Back(home, whose, now, tally, stack, dry_run=dry_run)
-            try:
+            with telling_how_far(tally):
                 _pass(fd, path, back.take)
                 back.end()
-            except DiskError as error:
-                told = f"{error.args[1]}; {_so_far(tally)}"
-                raise DiskError(str(error.args[0]), told) from error
-            except InterruptedRunError as error:
-                raise InterruptedRunError(f"{error.args[0]}; {_so_far(tally)},") from error
     return tally
-
-
-def _so_far(tally: Tally) -> str:
-    return f"{tally.imported:,} were imported before it, and importing again goes on"
 
 
 def _pass(fd: int, path: Path, take: Callable[[Member, Iterator[bytes]], None]) -> dict[str, Any]:
@@ -203,29 +202,38 @@ class _Back:
         try:
             if raw is None:
                 raise LineDamage("longer than any line may be")
-            held = opened(raw) if name.startswith("trash/") else None
-            line = raw.removeprefix(BOM) if held is None else held.line
-            memory = read_line(line)
-            own = memory.source_id or digest(memory).hex() if held is None else held.id
-            if self._passed_over(place, memory, own, trash=held is not None):
-                return None
-            clean = place.shelf.guard.admit(line, memory)
+            if name.startswith("trash/"):
+                return self._removed(place, opened(raw))
+            return self._living(place, raw.removeprefix(BOM))
         except SecretRefusedError:
             self._tally.skip("secret", f"{name}:{number}", "there is a secret in it")
-            return None
         except LineDamage as damage:
             self._tally.skip("unreadable", f"{name}:{number}", str(damage))
-            text = (raw or b"").decode("utf-8", "surrogateescape")
-            bare = place.shelf.guard.text(text)[0].encode("utf-8", "surrogateescape")
-            place.unread.add(bare, str(damage))
+            place.unread.add(without_secrets(place.shelf.guard, raw or b""), str(damage))
+        return None
+
+    def _living(self, place: _Place, line: bytes) -> tuple[str, bytes] | None:
+        memory = read_line(line)
+        own = memory.source_id or digest(memory).hex()
+        clean = self._clean(place, own, line, memory, trash=False)
+        return None if clean is None else (own, clean.rstrip(b"\n") + b"\n")
+
+    def _removed(self, place: _Place, held: Held) -> tuple[str, bytes] | None:
+        clean = self._clean(place, held.id, held.line, held.memory, trash=True)
+        return None if clean is None else (held.id, held.saying(clean).envelope())
+
+    def _clean(
+        self, place: _Place, own: str, line: bytes, memory: Memory, *, trash: bool
+    ) -> bytes | None:
+        """A line without its secrets; None, and counted, where it does not come."""
+        if self._passed_over(place, memory, own, trash=trash):
+            return None
+        clean = place.shelf.guard.admit(line, memory)
+        if clean.kinds and self._passed_over(place, clean.memory, own, trash=trash):
             return None
         self._tally.redacted.update(clean.kinds)
-        if clean.kinds and self._passed_over(place, clean.memory, own, trash=held is not None):
-            return None
-        place.known.add(clean.memory, trash=held is not None)
-        if held is not None:
-            return own, held.saying(clean.raw).envelope()
-        return own, clean.raw.rstrip(b"\n") + b"\n"
+        place.known.add(clean.memory, trash=trash)
+        return clean.raw
 
     def _passed_over(self, place: _Place, memory: Memory, own: str, *, trash: bool) -> bool:
         erased = place.erased
@@ -289,7 +297,7 @@ class _Back:
             self._tally.skip("unreadable", name, str(error))
             return
         memory = read_line(admitted.raw)
-        if place.known.has(memory):
+        if place.known.has(memory) or place.known.has_come(memory):
             self._tally.skip("known")
             return
         place.known.add(memory)

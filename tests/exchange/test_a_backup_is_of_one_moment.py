@@ -108,7 +108,7 @@ def test_under_full_load_every_line_before_it_is_in_it_once(home: Home, tmp_path
         name: subprocess.Popen([*command, name, str(stop)], stdout=subprocess.PIPE)
         for name in ("one", "two", "three")
     }
-    acknowledged = {name: 0 for name in writers}
+    acknowledged = dict.fromkeys(writers, 0)
     try:
         for name, writer in writers.items():
             assert writer.stdout is not None
