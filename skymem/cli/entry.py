@@ -83,7 +83,7 @@ def _reader_is_gone() -> bool:
 
 def _keep_signals_back(words: list[str]) -> None:
     """Have the kernel keep back what comes before the daemon has put its flags up (hazard F8)."""
-    if _verb_of(words) == "run":
+    if _verb_of(words) in ("run", "serve"):
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
 

@@ -27,6 +27,7 @@ from skymem.cli import (
     recall_verbs,
     schedule_verbs,
     scratchpad_verbs,
+    serve_verbs,
     trash_verbs,
     watch_verbs,
 )
@@ -112,6 +113,7 @@ for verb in (
     trash_verbs.unpin,
     trash_verbs.correct,
     note_verbs.profile,
+    serve_verbs.serve,
     audit_verbs.fsck,
     home_verbs.doctor,
 ):

@@ -30,6 +30,7 @@ PLAYBOOKS: Final = "playbooks"
 SHARE: Final = "share"
 SECRETS: Final = "secrets"
 TRUST: Final = "trust"
+API: Final = "api"
 
 
 @dataclass(frozen=True, slots=True)

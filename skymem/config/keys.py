@@ -6,6 +6,7 @@ README's reference their words. It reads no YAML and stays cheap to import.
 
 from typing import Final
 
+from skymem.config.api_keys import API_KEYS
 from skymem.config.caution_keys import CAUTION_KEYS
 from skymem.config.document_keys import DOCUMENT_KEYS
 from skymem.config.key import (
@@ -151,6 +152,7 @@ KEYS: Final = (
     *PREFERENCE_KEYS,
     *SHARE_KEYS,
     *CAUTION_KEYS,
+    *API_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from skymem.config import fields
 from skymem.config.addresses import address, variable
+from skymem.config.api_section import API_SETTINGS
 from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
 from skymem.config.key import (
+    API,
     BUDGET,
     COMPRESS,
     CONVERSATION,
@@ -198,6 +200,7 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
             "words": Setting("words", fields.number),
             "waits": seconds("waits_seconds"),
         },
+        API: API_SETTINGS,
     }
 )
 """Each section, whose name is its field's; each key with how it is read."""

@@ -1,4 +1,4 @@
-"""The engine's socket: a name of any length, and who is at the other end.
+"""A UNIX socket of the home's: a name of any length, and who is at the other end.
 
 The kernel takes no socket name over 107 bytes. So it is bound and dialled through the descriptor
 of its directory, `/proc/self/fd/N/engine.sock`, which is short wherever the home lies.
@@ -20,10 +20,11 @@ BACKLOG: Final = 128
 _CREDENTIALS: Final = struct.Struct("3i")  # pid, uid, gid
 
 
-def listen(path: Path) -> socket.socket:
-    """Bind a new socket, for its owner alone; what is there under its name goes.
+def listen(path: Path, mode: int = 0o600) -> socket.socket:
+    """Bind a new socket, for its owner alone unless told; what is there under its name goes.
 
-    Only the holder of the engine's lock may call this: nobody else's socket can be there then.
+    Only the holder of the socket's lock may call this: nobody else's can be there then. The
+    engine's is its owner's also under `access: group`: it serves nobody else.
 
     Raises:
         DiskError: no socket can be made there.
@@ -33,7 +34,7 @@ def listen(path: Path) -> socket.socket:
         with disk_errors(path):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-            mask = os.umask(0o177)  # also under `access: group`: the engine serves its owner
+            mask = os.umask(0o777 & ~mode)
             try:
                 with _short(path) as name:
                     made.bind(name)

@@ -141,6 +141,16 @@ class HomePaths:
         return self.run / "daemon.lock"
 
     @property
+    def api_lock(self) -> Path:
+        """Held by the one API for its life."""
+        return self.run / "api.lock"
+
+    @property
+    def api_socket(self) -> Path:
+        """Where the API answers, unless it was told another place."""
+        return self.run / "api.sock"
+
+    @property
     def rag(self) -> Path:
         """Vectors, and the lock of the process that owns them."""
         return self.root / "rag"
