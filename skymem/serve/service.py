@@ -30,6 +30,9 @@ from skymem.stores.lock import held
 AT_ONCE_MAX: Final = 100
 """Connections, or requests in hand; who comes then is told 503."""
 
+HEAD_BYTES_MAX: Final = 32 * 1024
+"""Of a request's first line and its headers: a query can be long."""
+
 IDLE_SECONDS: Final = 30
 LAST_SECONDS: Final = 20
 """How long requests in hand may go on once the process is to end."""
@@ -93,6 +96,7 @@ def serve(home: Home, chosen: Path | None, environment: MutableMapping[str, str]
             loop="asyncio",
             log_config=None,
             access_log=False,  # a path may hold what somebody looks for
+            h11_max_incomplete_event_size=HEAD_BYTES_MAX,
             server_header=False,
             proxy_headers=False,
             limit_concurrency=AT_ONCE_MAX,

@@ -14,9 +14,9 @@ MOST = LIMIT_MAX
 
 
 class Given(BaseModel):
-    """A request's body: what is not known is refused."""
+    """A request's body: what is not known is refused, and no text is taken for a number."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class NewMemory(Given):

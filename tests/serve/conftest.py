@@ -111,17 +111,38 @@ def new_home(place: Path, rules: str = "") -> Path:
     return place
 
 
+def free_port() -> int:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        return int(made.getsockname()[1])
+
+
+def answers(place: Path) -> bool:
+    """Whether somebody takes connections there."""
+    try:
+        directory = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+            made.settimeout(REQUEST_SECONDS)
+            return made.connect_ex(f"/proc/self/fd/{directory}/{place.name}") == 0
+    finally:
+        os.close(directory)
+
+
 @contextmanager
 def serving(home: Path, *words: str, place: Path | None = None, **more: Any) -> Iterator[Api]:
     """Start one, wait until it answers, and leave nothing of it behind."""
     environment = {**os.environ, "SKYMEM_ENGINE": "off", **more.pop("env", {})}
     place = place or home / "run/api.sock"
+    command = more.pop("command", (sys.executable, "-m", "skymem"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "skymem", "--home", str(home), "serve", *words],
+        [*command, "--home", str(home), "serve", *words],
         cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, **more,
     )  # fmt: skip
     try:
-        wait_until(lambda: place.exists() or process.poll() is not None, "the API listens")
+        wait_until(lambda: answers(place) or process.poll() is not None, "the API answers")
         if process.poll() is not None:
             pytest.fail(f"it ended with {process.returncode}: {process.communicate()[1]}")
         api = Api(home, process, place)
