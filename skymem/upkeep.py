@@ -155,9 +155,17 @@ def undo_run(
 
 
 def correct_memory(
-    home: "Home", agent: str, name: str, text: str, *, dry_run: bool = False
+    home: "Home",
+    agent: str,
+    name: str,
+    text: str,
+    *,
+    origin: str = correct.USER,
+    dry_run: bool = False,
 ) -> "tuple[dict[str, Any], list[Outcome]]":
     """Supersede a memory by a correction, which is pinned when the memory was.
+
+    `origin` says who corrects: all but a person is believed no more than the memory was.
 
     Raises:
         UnknownMemoryError: it is not there, or in trash.
@@ -167,7 +175,7 @@ def correct_memory(
     kept = _living(home, agent, name, dry_run=dry_run)
     work, table = (
         home.workplace(dry_run=dry_run),
-        {"correct": correct.correct(kept.id, kept.memory, text)},
+        {"correct": correct.correct(kept.id, kept.memory, text, origin)},
     )
     detail, outcomes = runner.run(work, "correct", [agent], dry_run=dry_run, table=table)
     raise_refusal(outcomes)

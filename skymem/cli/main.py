@@ -19,6 +19,7 @@ from skymem.cli import (
     index_verbs,
     job_verbs,
     listing_verbs,
+    mcp_verbs,
     memory_verbs,
     note_verbs,
     patterns_verbs,
@@ -114,6 +115,7 @@ for verb in (
     trash_verbs.correct,
     note_verbs.profile,
     serve_verbs.serve,
+    mcp_verbs.mcp,
     audit_verbs.fsck,
     home_verbs.doctor,
 ):

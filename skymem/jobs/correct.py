@@ -17,20 +17,25 @@ from skymem.model.spelling import compose
 from skymem.policy.alike import copy_key, word_key
 from skymem.policy.importance import worth
 from skymem.policy.promote import quarantine
+from skymem.policy.trust import given, most, trust_of
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.standings import Standings
 
 SCOPE = ("scope", "user_id", "session", "tenant")
+USER = "user"
 WHOSE = ("scope", "user_id", "tenant")
 
 
-def correct(name: str, wrong: Memory, text: str) -> Job:
-    """The job that puts `text` in the place of one memory."""
-    return Job(lambda sight: plan(sight, name, wrong, text), apply)
+def correct(name: str, wrong: Memory, text: str, origin: str = USER) -> Job:
+    """The job that puts `text` in the place of one memory; `origin` says who corrects it."""
+    return Job(lambda sight: plan(sight, name, wrong, text, origin), apply)
 
 
-def plan(sight: Sight, name: str, wrong: Memory, text: str) -> Plan:
+def plan(sight: Sight, name: str, wrong: Memory, text: str, origin: str = USER) -> Plan:
     """Make the correction, and find everything it corrects.
+
+    A person's is believed as a person is. Whoever else corrects is believed no more than the
+    memory was: a text must not gain trust by being said again (row X11).
 
     Raises:
         InvalidMemoryError: it says what was there already, or nothing.
@@ -48,7 +53,7 @@ def plan(sight: Sight, name: str, wrong: Memory, text: str) -> Plan:
         )
     found = Plan("correct", sight.agent)
     copies = {name, *_copies(sight, found, wrong)}
-    fields = _fields(sight, wrong, text)
+    fields = _fields(sight, wrong, text, origin)
     fields["supersedes"] = sorted(copies)
     fields, found.redacted = sight.shelf.guard.fields(fields)
     own = derived_id(digest(Memory(fields)))
@@ -92,7 +97,7 @@ def _is_anothers(memory: Memory, wrong: Memory) -> bool:
     return any(key in ours and theirs.get(key, ours[key]) != ours[key] for key in WHOSE)
 
 
-def _fields(sight: Sight, wrong: Memory, text: str) -> dict[str, Any]:
+def _fields(sight: Sight, wrong: Memory, text: str, origin: str) -> dict[str, Any]:
     """The new memory's fields: of the old one, all that is not about its text or its life."""
     now = sight.work.now()
     fields: dict[str, Any] = {"ts": now, "type": "long", "content": text}
@@ -104,4 +109,11 @@ def _fields(sight: Sight, wrong: Memory, text: str) -> dict[str, Any]:
     for key in ("stability", "sensitivity"):
         value = getattr(wrong, key)
         fields |= {key: value} if value else {}
-    return {**fields, "origin": "user", "promoted_at": int(now)}
+    return {**fields, **_marks(sight, wrong, origin), "promoted_at": int(now)}
+
+
+def _marks(sight: Sight, wrong: Memory, origin: str) -> dict[str, Any]:
+    if origin == USER:
+        return {"origin": USER}
+    rules = sight.work.rules.trust
+    return given(origin, min(most(origin, rules), trust_of(wrong, rules)), rules)

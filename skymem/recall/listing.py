@@ -44,6 +44,24 @@ def recent(
     Raises:
         AgentNameError, NotAllowedError, DiskError.
     """
+    found = newest(place, agent, filters, limit, since_us=since_us, at_us=at_us)
+    return [listed(kept.id, kept.tier, kept.memory) for kept in found]
+
+
+def newest(
+    place: Place,
+    agent: str,
+    filters: Filters,
+    limit: int,
+    *,
+    since_us: int | None = None,
+    at_us: int | None = None,
+) -> list[Kept]:
+    """The same, as they are kept: with all that is in them.
+
+    Raises:
+        AgentNameError, NotAllowedError, DiskError.
+    """
     shelf, filters = place.shelf(agent), filters.by(at_us)
     with place.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
         return place.ask(
@@ -59,14 +77,11 @@ def _newest(  # noqa: PLR0917  (one question)
     limit: int,
     since_us: int | None,
     at_us: int | None,
-) -> list[dict[str, Any]]:
+) -> list[Kept]:
     short = sorted(_short(shelf, catalog, since_us), key=_order)
     every = heapq.merge(short, _stored(shelf, catalog, since_us), key=_order)
     found = (kept for kept in every if kept.tier in filters.tiers and filters.let(kept.memory))
-    return [
-        listed(kept.id, kept.tier, kept.memory)
-        for kept in islice(_active(place, shelf, catalog, found, at_us), limit)
-    ]
+    return [*islice(_active(place, shelf, catalog, found, at_us), limit)]
 
 
 def newest_of_kind(
