@@ -1,7 +1,8 @@
 """The entry point: the one place that prints errors and picks exit codes.
 
 `skymem status` is polled by people, prompts and monitors, and building the whole command line costs
-several times what the answer does: a plain `status` is answered without it.
+several times what the answer does: a plain `status` is answered without it, and so are the hooks
+that a coding agent calls at each prompt.
 """
 
 import errno
@@ -12,6 +13,9 @@ import sys
 from typing import Final
 
 from skymem.errors import DiskError, InterruptedRunError, SkymemError
+
+HOOK_WORDS: Final = 6
+"""`--home PATH --agent NAME hook VERB`."""
 
 VALUED: Final = ("--home", "--agent", "--log-level")
 """What stands before the verb and takes a value."""
@@ -54,6 +58,8 @@ def _main() -> None:
 
 
 def _run(words: list[str]) -> int:
+    if _is_hook(words):
+        return _run_hook(words)
     home, rest = _home_of(words)
     if rest in (["status"], ["status", "--json"]):
         from skymem.cli.status_text import print_status
@@ -69,6 +75,21 @@ def _run(words: list[str]) -> int:
         if isinstance(ended.__context__, BrokenPipeError) and _reader_is_gone():
             return 0
         raise
+    return 0
+
+
+def _is_hook(words: list[str]) -> bool:
+    """Whether it is a coding agent's call, spelled as `skymem hook install` spells it."""
+    hooks = ("session-start", "prompt", "tool-use", "stop")
+    named = [*words[0:4:2]] == ["--home", "--agent"]
+    return named and len(words) == HOOK_WORDS and words[4] == "hook" and words[5] in hooks
+
+
+def _run_hook(words: list[str]) -> int:
+    """Run it without the command line's other parts: a person waits."""
+    from skymem.hooks.run import run_hook
+
+    run_hook(words[5], words[1], words[3])
     return 0
 
 

@@ -16,6 +16,7 @@ from skymem.cli import (
     exchange_verbs,
     explain_verbs,
     home_verbs,
+    hook_verbs,
     index_verbs,
     job_verbs,
     listing_verbs,
@@ -129,6 +130,7 @@ app.add_typer(listing_verbs.archive_app, name="archive")
 app.add_typer(audit_verbs.audit_app, name="audit")
 app.add_typer(docs_verbs.docs_app, name="docs")
 app.add_typer(conversation_verbs.conversation_app, name="conversation")
+app.add_typer(hook_verbs.hook_app, name="hook")
 app.add_typer(note_verbs.note_app, name="note")
 app.add_typer(patterns_verbs.patterns_app, name="patterns")
 app.add_typer(note_verbs.project_app, name="project")
