@@ -25,7 +25,7 @@ DOCUMENT_KEYS: Final = (
     ),
     Key(
         RULES_FILE, TOP, "documents", "mapping", "none",
-        "How documents are read and cut.", "documents: {chunk_chars: 1200}", "W8",
+        "How documents are read, cut and searched.", "documents: {chunk_chars: 1200}", "W8",
     ),
     Key(
         RULES_FILE, DOCUMENTS, "chunk_chars", "whole number", str(_DOCUMENTS.chunk_chars),
@@ -41,6 +41,13 @@ DOCUMENT_KEYS: Final = (
         RULES_FILE, DOCUMENTS, "file_max", "size", format_size(_DOCUMENTS.file_bytes_max),
         "A larger file is reported and not read.", "file_max: 32MiB", "W8",
         1024, 1024**3,
+    ),
+    Key(
+        RULES_FILE, DOCUMENTS, "reranker", "name or path", "none",
+        "A cross-encoder that reads each passage beside the question, and ranks a search's "
+        "candidates again: its directory, or its name where it lies in this machine's cache of "
+        "models. Needs the extra `skymem[sentence-transformers]`; never downloaded.",
+        "reranker: /opt/models/ms-marco-MiniLM-L6-v2", "W8",
     ),
 )  # fmt: skip
 """The table, in the order of the reference."""

@@ -13,6 +13,7 @@ from skymem.config import fields
 from skymem.config.addresses import address, variable
 from skymem.config.api_section import API_SETTINGS
 from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
+from skymem.config.documents_section import DOCUMENT_SETTINGS
 from skymem.config.key import (
     API,
     BUDGET,
@@ -183,11 +184,7 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
         SECRETS: SECRET_SETTINGS,
         TRUST: TRUST_SETTINGS,
         PATTERNS: PATTERN_SETTINGS,
-        DOCUMENTS: {
-            "chunk_chars": Setting("chunk_chars", fields.whole),
-            "overlap_chars": Setting("overlap_chars", fields.whole),
-            "file_max": Setting("file_bytes_max", fields.size, format_size),
-        },
+        DOCUMENTS: DOCUMENT_SETTINGS,
         SCRATCHPAD: {
             "keep": seconds("keep_seconds"),
             "size": Setting("size", fields.whole),

@@ -7,11 +7,12 @@ from skymem.engine.agent import Agent
 from skymem.engine.alike import Comparing
 from skymem.engine.asked import Asked
 from skymem.engine.items import COLLECTIONS
+from skymem.engine.reranking import Reranking
 from skymem.engine.store import text_hash
 from skymem.model.rules import EngineRules
 
 
-class Changing(Comparing):
+class Changing(Comparing, Reranking):
     """The part of a home's index that is compared with that of another model."""
 
     _rules: EngineRules

@@ -11,19 +11,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from skymem.engine.asking import ASK_SECONDS, Asking
 from skymem.engine.dialogue import Dialogue, GoodbyeError, LostError
-from skymem.engine.items import ALIKE_CHARACTERS, ALIKE_TEXTS_MAX, COLLECTIONS, Item, parts_of
+from skymem.engine.items import COLLECTIONS, Item, parts_of
 from skymem.engine.launch import COMMAND, Launcher
 from skymem.engine.socket_file import dial
 from skymem.engine.wire import PROTOCOL, FrameError, Greeting, pack, raise_error, settings_key
-from skymem.errors import EngineUnavailableError, InterruptedRunError, UsageError
+from skymem.errors import EngineUnavailableError, InterruptedRunError
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import never_stopped
-
-ASK_SECONDS: Final = 30.0
-"""Default deadline of a question, the engine's start and its first query included."""
 
 CHANGE_SECONDS: Final = 300.0
 """Default deadline of a change: encoding a batch of long texts beside other work takes a while."""
@@ -38,7 +36,7 @@ SENT_AWAY_MAX: Final = 3
 """Engines sent away in a row for being old, before it must be what is installed that is old."""
 
 
-class Engine:
+class Engine(Asking):
     """The engine of one home, as its callers see it. For several threads; survives a fork.
 
     `stop` is looked at while waiting. With `start=False` no engine is started; where `elsewhere`
@@ -147,51 +145,6 @@ class Engine:
             "also": [*also],
         }
         return self._call("query", arguments, deadline_seconds)
-
-    def alike(
-        self,
-        texts: Sequence[str],
-        least: float,
-        *,
-        agent: str = "",
-        deadline_seconds: float = ASK_SECONDS,
-    ) -> dict[str, Any]:
-        """Each text with the earlier one nearest to it by meaning, by place; `pairs`.
-
-        `pairs` are `[earlier, later, cosine]` with a cosine of at least `least`. Of each text the
-        first `ALIKE_CHARACTERS` count; a blank one is like none. Nothing is kept; what `agent`'s
-        index has need not be encoded again.
-
-        Raises:
-            UsageError: more texts than `ALIKE_TEXTS_MAX`, or `least` is not over 0, to 1.
-        """
-        if len(texts) > ALIKE_TEXTS_MAX:
-            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
-        beginnings = [text[:ALIKE_CHARACTERS] for text in texts]
-        arguments = {"texts": beginnings, "least": least, "agent": agent}
-        return self._call("alike", arguments, deadline_seconds)
-
-    def likeness(
-        self,
-        text: str,
-        texts: Sequence[str],
-        *,
-        agent: str = "",
-        deadline_seconds: float = ASK_SECONDS,
-    ) -> dict[str, Any]:
-        """The cosine of a text to each of some others, None where one is blank; `cosines`.
-
-        Of each the first `ALIKE_CHARACTERS` count. Nothing is kept; what `agent`'s index has need
-        not be encoded again.
-
-        Raises:
-            UsageError: more texts than `ALIKE_TEXTS_MAX`.
-        """
-        if len(texts) > ALIKE_TEXTS_MAX:
-            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
-        beginnings = [one[:ALIKE_CHARACTERS] for one in texts]
-        arguments = {"text": text[:ALIKE_CHARACTERS], "texts": beginnings, "agent": agent}
-        return self._call("likeness", arguments, deadline_seconds)
 
     def stats(
         self, agent: str, sample: int, *, deadline_seconds: float = CHANGE_SECONDS

@@ -17,6 +17,12 @@ ALIKE_TEXTS_MAX: Final = 2000
 ALIKE_CHARACTERS: Final = 1000
 """Of each of them: about what the model reads at once; so many fit a frame however spelt."""
 
+RERANKED_MAX: Final = 16
+"""Texts a cross-encoder weighs in one request: some tenths of a second, while others wait."""
+
+RERANKED_CHARACTERS: Final = 4000
+"""Of each of them: more than such a model reads at once."""
+
 TEXT_CHARACTERS_MAX: Final = 2_000_000
 """Of a text, and of all texts of one request: what a frame holds however they are spelt."""
 

@@ -33,7 +33,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _ONNX_PLACES: Final = ("model.onnx", "onnx/model.onnx")
 _TOKENIZERS: Final = ("tokenizer.json", "vocab.txt")
 _WEIGHTS: Final = ("model.safetensors", "pytorch_model.bin")
-_EXTRA: Final = "pip install 'skymem[sentence-transformers]'"
+EXTRA: Final = "pip install 'skymem[sentence-transformers]'"
+"""What brings the packages that load a model with torch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +80,26 @@ def open_embedder(rules: EngineRules, models_directory: Path) -> Embedder:
     return TorchEmbedder(display_name(rules.model), directory, weights_of(directory), rules)
 
 
+def missing_extra() -> str:
+    """The first package of `skymem[sentence-transformers]` that is not installed; "" for none.
+
+    None of them is loaded for it.
+    """
+    packages = ("sentence_transformers", "torch")
+    return next((each for each in packages if importlib.util.find_spec(each) is None), "")
+
+
 def refuse_missing_extra() -> None:
     """Check that the packages of `skymem[sentence-transformers]` are there, without loading them.
 
     Raises:
         EngineUnavailableError: one of them is missing.
     """
-    for package in ("sentence_transformers", "torch"):
-        if importlib.util.find_spec(package) is None:
-            raise EngineUnavailableError(
-                f"the backend sentence-transformers needs the package {package}; "
-                f"{_EXTRA}, or set engine.backend: onnx"
-            )
+    if package := missing_extra():
+        raise EngineUnavailableError(
+            f"the backend sentence-transformers needs the package {package}; "
+            f"{EXTRA}, or set engine.backend: onnx"
+        )
 
 
 # -- backend onnx ---------------------------------------------------------------------------------
@@ -242,7 +251,7 @@ def find_directory(rules: EngineRules, models_directory: Path) -> Path:
             return snapshot
     if rules.download:
         return download(rules, models_directory)
-    raise _not_found(rules, looked, _EXTRA)
+    raise _not_found(rules, looked, EXTRA)
 
 
 def _packaged_weights(directory: Path) -> Path:
@@ -266,6 +275,11 @@ def weights_of(directory: Path) -> Path:
             f"engine.model must be a directory that sentence-transformers saved"
         )
     return found
+
+
+def holds_weights(directory: Path) -> bool:
+    """Whether a directory has a model's weights, in the hub's layout."""
+    return _weights_in(directory) is not None
 
 
 def _weights_in(directory: Path) -> Path | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from skymem.engine.items import ALIKE_TEXTS_MAX, COLLECTIONS, Item
+from skymem.engine.items import ALIKE_TEXTS_MAX, COLLECTIONS, RERANKED_MAX, Item
 from skymem.errors import UsageError
 from skymem.policy.admit import agent_name_fault
 
@@ -41,6 +41,9 @@ class Index(Protocol):
 
     def likeness(self, text: str, texts: Sequence[str], agent: str) -> dict[str, Any]:
         """The cosine of a text to each of some others; nothing is kept."""
+
+    def rerank(self, model: str, text: str, texts: Sequence[str]) -> dict[str, Any]:
+        """How well each of some texts fits a text, by a cross-encoder; None while that loads."""
 
     def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
         """The nearest by comparing with every vector, best first."""
@@ -132,6 +135,13 @@ def _compared(value: Any) -> list[str]:
     return texts
 
 
+def _reranked(value: Any) -> list[str]:
+    texts = _texts(value)
+    if len(texts) > RERANKED_MAX:
+        raise UsageError(f"{len(texts)} texts are more than are weighed at once ({RERANKED_MAX})")
+    return texts
+
+
 def _collections(value: Any) -> list[str]:
     return [_collection(each) for each in _list(value)]
 
@@ -170,6 +180,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "alike": Operation({"texts": _compared, "least": _cosine, "agent": _agent_or_none}),
     "likeness": Operation({"text": _text, "texts": _compared, "agent": _agent_or_none}, quick=True),
+    "rerank": Operation({"model": _text, "text": _text, "texts": _reranked}, quick=True),
     "exact": Operation({"agent": _agent, "text": _text, "limit": _count}, quick=True),
     "follow": Operation({}, change=True),
     "stats": Operation({"agent": _agent, "sample": _count}),

@@ -22,7 +22,7 @@ from skymem.errors import (
 )
 from skymem.model.rules import EngineRules
 
-PROTOCOL: Final = 2
+PROTOCOL: Final = 3
 HEADER_BYTES: Final = 4
 FRAME_BYTES_MAX: Final = 32 * 1024 * 1024
 """Bounds what one connection can make the engine, or a client, hold in memory."""

@@ -177,7 +177,7 @@ class BudgetRules:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRules:
-    """How documents are read and cut into chunks (row W8)."""
+    """How documents are read, cut into chunks and searched (row W8)."""
 
     chunk_chars: int = 1200
     """Characters of a chunk; a sentence that is longer is cut."""
@@ -187,6 +187,9 @@ class DocumentRules:
 
     file_bytes_max: int = 32 * 1024 * 1024
     """A larger file is reported and not read."""
+
+    reranker: str | None = None
+    """Name or absolute path of the cross-encoder a search ranks again by; None: without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Each is weighed by three things: how recall ranked it, how much of the question 
 of the words among the candidates, with words that stand together there as here, and its meaning.
 Then they are taken one by one, each time the best of those that say something the ones before it
 do not (maximal marginal relevance): chunks overlap, and one passage must not take every place.
+Where a cross-encoder has read each beside the question, its score is the weight.
 """
 
 import math
@@ -50,15 +51,28 @@ class Ranked(NamedTuple):
     """What it has for itself, 0 to 1."""
 
 
-def rerank(query: str, found: Sequence[Candidate], limit: int) -> list[Ranked]:
-    """Choose the best of the candidates, best first."""
+def rerank(
+    query: str, found: Sequence[Candidate], limit: int, scores: Sequence[float] = ()
+) -> list[Ranked]:
+    """Choose the best of the candidates, best first.
+
+    Args:
+        query: the question.
+        found: the candidates, in recall's order.
+        limit: how many to choose.
+        scores: what a cross-encoder gives each, 0 to 1, in place of the three things.
+    """
     words = [tokens(one.text) for one in found]
-    weights = _weights(query, found, words)
+    weights = list(scores) or _weights(query, found, words)
     left = sorted(range(len(found)), key=lambda at: (-weights[at], at))
     nearest = dict.fromkeys(left, 0.0)
     taken: list[Ranked] = []
+
+    def cost(at: int) -> float:  # a cross-encoder's scores may all be small: it is a share of them
+        return DIVERSITY * nearest[at] * (weights[at] if scores else 1.0)
+
     while left and len(taken) < limit:
-        best = max(left, key=lambda at: (weights[at] - DIVERSITY * nearest[at], -at))
+        best = max(left, key=lambda at: (weights[at] - cost(at), -at))
         left.remove(best)
         taken.append(Ranked(best, weights[best]))
         for at in left:

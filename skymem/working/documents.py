@@ -18,6 +18,7 @@ from skymem.stores.counts import note_redacted
 from skymem.working import agent_md
 from skymem.working.documents_kept import Kept, kept_documents
 from skymem.working.ingesting import Ingested, Ingesting
+from skymem.working.second_look import WEIGHTS, weigh
 from skymem.working.tenancy import of_tenant
 
 if TYPE_CHECKING:
@@ -63,18 +64,27 @@ class Passage:
 class Passages(list[Passage]):
     """The chunks that answer, best first; a list that also knows how it came about."""
 
-    def __init__(self, found: Iterable[Passage], mode: str, degraded: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        found: Iterable[Passage],
+        mode: str,
+        degraded: Iterable[str] = (),
+        reranked: str = WEIGHTS,
+    ) -> None:
         super().__init__(found)
         self.mode = mode
         """What found the candidates: `fusion`, or `deterministic` without an engine."""
 
         self.degraded = list(degraded)
+        self.reranked = reranked
+        """What ranked them again: `cross-encoder`, or `weights`: rank, words and meaning."""
 
     def as_json(self) -> dict[str, Any]:
         """Spell it as `skymem docs search --json` prints it."""
         return {
             "results": [one.as_json() for one in self],
             "mode": self.mode,
+            "reranked": self.reranked,
             "degraded": self.degraded,
         }
 
@@ -135,8 +145,9 @@ class Documents:
     def search(self, query: str, *, limit: int = LIMIT, user_id: str | None = None) -> Passages:
         """Find what documents say to a question, best first, each with where it says so.
 
-        Some hundred chunks are found by words and meaning together; these are ranked again by both
-        and by how little they repeat each other.
+        Some hundred chunks are found by words and meaning together; these are ranked again by a
+        cross-encoder, where `documents.reranker` names one, else by both, and by how little they
+        repeat each other.
 
         Args:
             query: the question.
@@ -158,9 +169,11 @@ class Documents:
         asked = request.ask(query, wanted, recency_bias=0.0, filters=filters)
         found = recall(self._home.workplace(), self.owner, asked, self._home.engine)
         candidates = [Candidate(one.content, one.score, one.parts.semantic) for one in found]
-        chosen = rerank(query, candidates, limit)
+        weighed = weigh(self._home, query, [one.text for one in candidates], max(limit, CANDIDATES))
+        chosen = rerank(query, candidates[: len(weighed.scores) or None], limit, weighed.scores)
         passages = (_passage(found[one.place], one.weight) for one in chosen)
-        return Passages(passages, found.mode, [*found.degraded, *self._home.faults])
+        degraded = [*found.degraded, *weighed.degraded, *self._home.faults]
+        return Passages(passages, found.mode, degraded, weighed.reranked)
 
     @property
     def agent_md(self) -> str:

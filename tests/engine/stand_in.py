@@ -69,6 +69,14 @@ class Remembering:
     def likeness(self, text: str, texts: Sequence[str], agent: str) -> dict[str, Any]:
         return {"cosines": [1.0 if one == text else 0.0 for one in texts]}
 
+    def rerank(self, model: str, text: str, texts: Sequence[str]) -> dict[str, Any]:
+        """As a cross-encoder that is loaded at once, or, by the name `never`, not at all."""
+        if model == "never":
+            return {"scores": None}
+        if not model.startswith("/"):
+            raise EngineUnavailableError(f"no cross-encoder {model}")
+        return {"scores": [1.0 if one == text else 0.5 for one in texts]}
+
     def alike(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         for text in texts:
             self._between()
