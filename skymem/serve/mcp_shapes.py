@@ -52,7 +52,7 @@ class Store(Given):
         float | None,
         Field(
             ge=0, le=1, allow_inf_nan=False,
-            description="What it is worth, 0 to 1: 0.2 a routine step, 0.7 kept for good, 0.9 vital.",
+            description="Its worth, 0 to 1: 0.2 a routine step, 0.7 kept for good, 0.9 vital.",
         ),
     ] = None  # fmt: skip
     kind: Annotated[str | None, Field(description="fact, preference, decision, log, crumb …")] = (

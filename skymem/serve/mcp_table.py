@@ -1,4 +1,4 @@
-"""The ten tools of MCP, as a model is told of them: what each does, when to use it, what it changes."""
+"""The ten tools of MCP, as a model is told of them: what each does, and when to use it."""
 
 from typing import Final
 
@@ -19,26 +19,27 @@ _ALL: Final = (
         name="memory_search",
         title="Search memories",
         description=(
-            "Find memories of every tier by words and meaning, best first. Gives a line each: kind, "
-            "origin, trust, day, id, tier, score, and the beginning of its text. Read one whole "
-            "with memory_get. Without an engine it finds by words alone and says so in `degraded`."
+            "Find memories of every tier by words and meaning, best first. Gives a line each: "
+            "kind, origin, trust, day, id, tier, score, and the beginning of its text. Read one "
+            "whole with memory_get. Without an engine it finds by words alone, and says so in "
+            "`degraded`."
         ),
         takes=shapes.Search, gives=shapes.Found, do=tools.search, reads=True,
     ),
     Tool(
         name="memory_get",
         title="Read a memory",
-        description="Give one memory whole, quoted, by its id: text, tags, metadata, origin, trust.",
+        description="Give one memory whole, quoted, by its id: text, tags, metadata, origin.",
         takes=shapes.Get, gives=shapes.Whole, do=tools.get, reads=True,
     ),
     Tool(
         name="memory_store",
         title="Remember",
         description=(
-            "Write one memory to short-term; it is on disk when this answers with its id. Give each "
-            "fact, preference, decision or event a memory of its own that can be understood alone. "
-            "Of what you only read somewhere say its origin (tool, document, import): it is then "
-            "believed less. Secrets are taken out or refused. To change a memory: memory_update."
+            "Write one memory to short-term; it is on disk when this answers with its id. Give "
+            "each fact, preference, decision or event a memory of its own that can be understood "
+            "alone. Of what you only read somewhere say its origin (tool, document, import): it is "
+            "then believed less. Secrets are taken out or refused. To change one: memory_update."
         ),
         takes=shapes.Store, gives=shapes.Stored, do=tools.store, appends=True,
     ),
@@ -84,8 +85,8 @@ _ALL: Final = (
         name="memory_explain",
         title="Explain a memory",
         description=(
-            "Say how a memory came where it is, what keeps it or will move it, and what comes next; "
-            "also of one that is gone. Tells ids, times and rules, and not its text."
+            "Say how a memory came where it is, what keeps it or will move it, and what comes "
+            "next; also of one that is gone. Tells ids, times and rules, and not its text."
         ),
         takes=shapes.Get, gives=shapes.Explained, do=tools.explain, reads=True,
     ),
