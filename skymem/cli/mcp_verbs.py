@@ -13,7 +13,7 @@ def mcp(context: typer.Context) -> None:
     It is for the client to start: see README, "MCP". Which agent is said by --agent or
     $SKYMEM_AGENT, once; no other can be reached through it.
 
-    Example: skymem --agent sky mcp
+    Example: skymem mcp
     """
     from skymem.errors import UsageError
 
