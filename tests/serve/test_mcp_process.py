@@ -136,7 +136,8 @@ def test_without_an_engine_words_find_it(home: Path) -> None:
 
 def test_an_engine_that_hangs_costs_a_search_its_deadline_and_no_more(home: Path) -> None:
     paths = HomePaths(home)
-    paths.engine_lock.parent.mkdir(exist_ok=True)
+    for path in (paths.engine_lock, paths.engine_socket):
+        path.parent.mkdir(exist_ok=True)
     with (
         held(paths.engine_lock, "the engine", deadline_seconds=REQUEST_SECONDS),
         listen(paths.engine_socket),
