@@ -5,6 +5,7 @@ disk, a faulty home and a bug cost the person a sentence, and never a wait.
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -35,10 +36,13 @@ FAILED: Final = {
 }
 LETTERS_MAX: Final = 400
 
+SECONDS_VARIABLE: Final = "SKYMEM_HOOK_SECONDS"
+SECONDS_MAX: Final = 600.0
+
 
 def run_hook(verb: str, home: str | None, agent: str | None) -> None:
     """Do what a hook is for, and tell it as coding agents read it; never fails."""
-    until = time.monotonic() + SECONDS[verb]
+    until = time.monotonic() + _seconds(verb)
     try:
         event = Event.read(read_all(0, until))
     except (UnreadableError, NoEventError, OSError, ValueError) as error:
@@ -63,6 +67,15 @@ def run_hook(verb: str, home: str | None, agent: str | None) -> None:
     for note in notes:
         _complain(note)
     _tell(verb, context, f"skymem: {warning}" if warning else "")
+
+
+def _seconds(verb: str) -> float:
+    """What a hook may take: as the environment says, where that can be, else as usual."""
+    try:
+        seconds = float(os.environ.get(SECONDS_VARIABLE, ""))
+    except ValueError:
+        return SECONDS[verb]
+    return seconds if 0 < seconds <= SECONDS_MAX else SECONDS[verb]
 
 
 def _answer(verb: str, name: str | None, agent: str | None, event: Event) -> "Answer":
