@@ -67,7 +67,7 @@ def install(context: typer.Context, settings: Settings = None, dry_run: DryRun =
 
     All else in the settings stays as it is, byte for byte; what they were is kept beside them.
 
-    Example: skymem --agent sky hook install
+    Example: skymem hook install
     """
     from skymem.hooks.install import plan_install
 

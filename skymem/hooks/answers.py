@@ -61,7 +61,7 @@ def session_start(home: "Home", agent: str, _event: Event, settings: "HookSettin
     """Give what holds whatever is asked: notes, preferences, business; without the engine."""
     from skymem import prompting
 
-    if not home.paths.agent(agent).directory.is_dir():
+    if not home.workplace().agent_paths(agent).directory.is_dir():
         return Answer(notes=[f"agent {agent} has no memory yet"])
     made = prompting.context(home, agent, settings=settings)
     return Answer(made.text, made.degraded, afterwards=lambda: _wake(home, agent))
@@ -72,7 +72,7 @@ def prompt(home: "Home", agent: str, event: Event, settings: "HookSettings") -> 
     asked = event.prompt[:PROMPT_LETTERS_MAX].strip()
     if not asked:
         return Answer(notes=["the event has no prompt"])
-    if not home.paths.agent(agent).directory.is_dir():
+    if not home.workplace().agent_paths(agent).directory.is_dir():
         return Answer(notes=[f"agent {agent} has no memory yet"])
     hurried = _Hurried(home)
     found = _recalled(home, agent, asked, event.text("session_id"), hurried)

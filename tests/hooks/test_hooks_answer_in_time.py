@@ -87,14 +87,11 @@ import os, time
 from skymem.hooks.watchdog import within
 
 def hang(report):
-    print(os.getpid(), file=os.fdopen(told, "w"), flush=True)
     os.read(os.pipe()[0], 1)
 
-reading, told = os.pipe()
-done = within(time.monotonic() + 2, hang)
+done = within(time.monotonic() + 0.5, hang)
 assert done.report is None and "in time" in done.said, done
-child = int(os.read(reading, 20))
-assert os.WTERMSIG(os.waitpid(child, 0)[1]) == 9
+assert os.WTERMSIG(os.waitpid(-1, 0)[1]) == 9
 """
     done = subprocess.run([sys.executable, "-c", program], check=False, timeout=300)
 
