@@ -80,8 +80,9 @@ def packed(pieces: Iterable[Piece], about: Mapping[str, Any], now: float) -> Ite
 def _header(name: str, size: int, mode: int, now: float) -> bytes:
     info = tarfile.TarInfo(name)
     info.size, info.mode, info.mtime = size, mode, int(now)
-    form = tarfile.USTAR_FORMAT if size < USTAR_BYTES_MAX else tarfile.GNU_FORMAT
-    return info.tobuf(form, "utf-8", "strict")
+    if size < USTAR_BYTES_MAX:
+        return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
+    return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ def mcp_fields(found: Fields) -> Iterator[Fields]:
         return
     name = _text(found, "name")
     kind = found.get("entityType")
-    about = {"entity": name, "entityType": kind}
+    about: Fields = {"entity": name, "entityType": kind}
     observations = found.get("observations") or []
     if not isinstance(observations, list) or not all(isinstance(one, str) for one in observations):
         raise LineDamage('field "observations": not a list of texts')

@@ -42,10 +42,12 @@ def markdown_fields(data: bytes, name: str) -> dict[str, Any]:
         fields["tags"] = texts
     if isinstance(kind := about.get("kind", about.get("type")), str) and kind:
         fields["kind"] = kind
-    importance = about.get("importance")
+    importance: Any = about.get("importance")
     if type(importance) in (int, float) and 0 <= importance <= 1:
         fields["importance"] = importance
-    said = {one: about[one] for one in ("trust", "origin", "sensitivity") if one in about}
+    said: dict[str, Any] = {
+        one: about[one] for one in ("trust", "origin", "sensitivity") if one in about
+    }
     fields |= {**said, "source_id": str(next((about[o] for o in NAMES if about.get(o)), name))}
     return {**fields, "source": {"file": name, "front": about}} if about else fields
 

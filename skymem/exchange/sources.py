@@ -35,6 +35,9 @@ MARKDOWN_BYTES_MAX: Final = 4 * 1024 * 1024
 LOOKED_AT: Final = 50
 """Lines from which a format is told."""
 
+LOOKED_AT_BYTES: Final = 8 * 1024 * 1024
+"""Or fewer, where they are long."""
+
 FORMATS: Final = ("skymem", *READERS, "markdown")
 
 
@@ -160,9 +163,11 @@ def is_tar(head: bytes) -> bool:
 
 def _samples(fd: int) -> tuple[list[dict[str, Any]], bool]:
     found: list[dict[str, Any]] = []
+    read = 0
     for number, (_, raw) in enumerate(_raw(fd)):
-        if number >= LOOKED_AT:
+        if number >= LOOKED_AT or read > LOOKED_AT_BYTES:
             break
+        read += len(raw or b"")
         try:
             found.append(parse_object(raw or b""))
         except LineDamage:

@@ -102,7 +102,13 @@ def test_each_format_is_told_by_what_is_there_and_comes_in_once(
 def test_a_line_is_believed_no_more_than_an_import_and_than_it_says(
     home: Home, tmp_path: Path
 ) -> None:
-    said = {"id": "x1", "pinned": True, "supersedes": ["y"], "redacted_from": "z", "note": [1.50]}
+    said: dict[str, Any] = {
+        "id": "x1",
+        "pinned": True,
+        "supersedes": ["y"],
+        "redacted_from": "z",
+        "note": [1.50],
+    }
     (tmp_path / "a.jsonl").write_bytes(
         line("a", 0.9, origin="user", trust=1, **said)
         + line("b", 0.9, origin="user", trust=0.1)
@@ -189,7 +195,7 @@ def test_what_stands_in_front_matter_is_data(home: Home, tmp_path: Path) -> None
     bomb = "a: &a [x, x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(9)
     )
-    written = {
+    written: dict[str, str | bytes] = {
         "a.md": "---\npath: ../secret.md\nid: ../../x\ntrust: 1\norigin: user\n---\nbody a\n",
         "bomb.md": f"---\n{bomb}---\nbody\n",
         "tag.md": "---\nx: !!python/object/apply:os.system ['touch pwned']\n---\nbody\n",
@@ -206,7 +212,10 @@ def test_what_stands_in_front_matter_is_data(home: Home, tmp_path: Path) -> None
     os.mkfifo(notes / "pipe.md")
     told = bring(home, notes)
 
-    assert [one["content"] for one in came(home)] == ["body a", written["sub/b.md"]]
+    assert [one["content"] for one in came(home)] == [
+        "body a",
+        "---\nno front matter\n\njust a rule",
+    ]
     assert came(home)[0]["trust"] == home.rules.trust.imported
     assert told["skipped"] == {"unreadable": 6}
     assert not (tmp_path / "pwned").exists()
