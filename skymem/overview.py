@@ -56,6 +56,7 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
         "health": "degraded" if alarms else "healthy",
         "daemon": daemon,
         "engine": engine,
+        "api": api_overview(home),
         "agents": agents,
         "last_action": home.status_files().read_last_action(),
         "jobs": {name: _last(told_of(record, agent)) for name, record in jobs.items()},
@@ -119,6 +120,12 @@ def daemon_overview(home: Home) -> dict[str, Any]:
         "heartbeat_age_s": None if age is None else round(age, 3),
         "heartbeat": beat,
     }
+
+
+def api_overview(home: Home) -> dict[str, Any]:
+    """Whether an API serves this home."""
+    holder = holder_of(home.paths.api_lock)
+    return {"running": bool(holder), "holder": holder or None}
 
 
 def engine_overview(

@@ -30,6 +30,7 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         f"health  {found['health']}",
         f"daemon  {_daemon(found['daemon'])}",
         f"engine  {_engine(found['engine'])}",
+        *([f"api     {found['api']['holder']}"] if found["api"]["running"] else []),
         "",
         *_tiers(found["agents"]),
         "",

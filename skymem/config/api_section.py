@@ -16,6 +16,8 @@ LOCAL: Final = "127.0.0.1:"
 
 
 def _agents(pair: Pair, key: Key, complaints: Complaints) -> Mapping[int, tuple[str, ...]] | None:
+    if fields.says_none(pair):
+        return MappingProxyType({})
     found = fields.table(pair, key, complaints)
     if found is None:
         return None

@@ -139,7 +139,7 @@ def test_an_agents_name_off_the_list_is_refused_with_its_place(name: str, path: 
             "agents, access, line_max, torn_after, engine, "
             "compress, merge, conversation, prune, trash, restore_grace, budget, recall_log, "
             "kinds, tenants, documents, patterns, scratchpad, preferences, playbooks, share, "
-            "secrets, trust)",
+            "secrets, trust, api)",
             id="nothing like it",
         ),
         pytest.param(
