@@ -65,14 +65,15 @@ def conversation_summarize(
     if as_json:
         render.document(done.as_json())
     else:
-        _tell(done)
+        _tell(done, forced=force)
 
 
-def _tell(done: "Summarized") -> None:
+def _tell(done: "Summarized", *, forced: bool) -> None:
     for line in done.text.split("\n") if done.text else ():
         render.line(render.harmless(line))
     if done.reason:
-        render.complain(f"no new summary: {done.reason}; --force makes one now")
+        way_out = "" if forced else "; --force makes one now"
+        render.complain(f"no new summary: {done.reason}{way_out}")
     if done.left_out:
         render.complain(
             f"{len(done.left_out)} facts did not fit; raise summary_chars (conversation: in "

@@ -144,10 +144,12 @@ def docs_agent_md(
 def _upload(context: typer.Context, file: Path, *, dry_run: bool, as_json: bool) -> None:
     import sys
 
-    from skymem.errors import InvalidMemoryError
+    from skymem.errors import InvalidMemoryError, UsageError
     from skymem.stores.files import disk_errors
     from skymem.working.agent_md import BYTES_MAX
 
+    if str(file) != "-" and not file.exists():
+        raise UsageError(f"{file}: there is no such file")
     documents = _documents(context)
     with disk_errors(file):
         if str(file) == "-":

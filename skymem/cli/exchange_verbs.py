@@ -41,7 +41,9 @@ def backup(
 
 def restore_backup(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `skymem backup` made.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", exists=True, help="What `skymem backup` made.")
+    ],
     home: Annotated[
         str | None, typer.Option("--home", metavar="PATH", help="Where to; as before the verb.")
     ] = None,

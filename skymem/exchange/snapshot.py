@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from skymem.errors import BusyError, DiskError
 from skymem.exchange.container import COPY_BYTES, Piece
@@ -138,7 +138,13 @@ def _allow_many_files() -> None:
 
 @contextlib.contextmanager
 def _still(work: Workplace, whose: Sequence[str] | None) -> Iterator[Sequence[str]]:
-    """Hold the job lock of these agents, or of every one there is, in order; gives their names."""
+    """Hold the job lock of these agents, or of every one there is, in order; gives their names.
+
+    A rehearsal makes no lock: what it tells may be a moment apart.
+    """
+    if work.rehearsing:
+        yield work.agents() if whose is None else whose
+        return
     work.files.make_directory(work.paths.run)
     for _ in range(TRIES_MAX):
         agents = work.agents() if whose is None else whose
@@ -166,14 +172,21 @@ def _held(work: Workplace, agent: str, seconds: float) -> contextlib.AbstractCon
     return held(lock, "backup", deadline_seconds=seconds, stop=work.stop)
 
 
+def _kept(
+    work: Workplace, lock: Path, holder: str, **more: Any
+) -> contextlib.AbstractContextManager[None]:
+    if work.rehearsing:
+        return contextlib.nullcontext()
+    return held(lock, holder, deadline_seconds=APPEND_SECONDS, stop=work.stop, **more)
+
+
 def _open_agents(work: Workplace, agents: Sequence[str], snapshot: Snapshot) -> None:
     root = work.paths.root
     with disk_errors(root):
         for agent in agents:
             paths = work.agent_paths(agent)
             mode = work.files.modes.file
-            lock = paths.append_lock
-            with held(lock, "", deadline_seconds=APPEND_SECONDS, stop=work.stop, mode=mode):
+            with _kept(work, paths.append_lock, "", mode=mode):
                 _open_under(root, paths.directory, snapshot)
                 tails = work.shelf(agent).drains.tails()
                 snapshot.starts |= {str(path.relative_to(root)): at for path, at in tails}
@@ -184,7 +197,7 @@ def _open_rest(work: Workplace, agents: Sequence[str], snapshot: Snapshot) -> No
     with disk_errors(root):
         opened = {f"memory/{agent}" for agent in agents}
         ledger_lock = work.paths.run / "ledger.lock"
-        with held(ledger_lock, "backup", deadline_seconds=APPEND_SECONDS, stop=work.stop):
+        with _kept(work, ledger_lock, "backup"):
             for part in PARTS:
                 _open_under(root, root / part, snapshot, opened)
         for name in NAMED:

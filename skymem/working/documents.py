@@ -123,7 +123,7 @@ class Documents:
             UsageError: nothing was taken in from there; nothing was removed.
         """
         ingesting = self._ingesting(dry_run=dry_run)
-        known = self.list()
+        known = kept_documents(self._home.workplace(dry_run=dry_run), self.owner)
         gone: dict[str, Kept] = {}
         for path in paths:
             found = _of_path(known, os.fspath(path))

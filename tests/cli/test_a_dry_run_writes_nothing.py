@@ -51,7 +51,21 @@ WORDS = {
     "playbook continued": ["--session", "lived"],
     "playbook corrected": ["--session", "lived"],
     "playbook find": ["anything", "--flow", "lived"],
+    "docs add": ["{page}"],
+    "docs remove": ["{taken}"],
+    "docs agent-md": ["upload", "{page}"],
+    "erase": ["--match", "thing"],
+    "import": ["{page}"],
+    "backup": ["{new}.tar"],
+    "restore-backup": ["{tar}", "--home", "{new}"],
+    "serve": [],
+    "hook install": ["--settings", "{new}.json"],
+    "hook remove": ["--settings", "{new}.json"],
+    "hook plugin": ["{new}"],
 }
+FIRST = {"docs remove": ["docs", "add", "{taken}"], "restore-backup": ["backup", "{tar}"]}
+"""What makes something that a verb can be rehearsed on."""
+
 LINES = b"".join(
     b'{"ts": %d, "content": "thing %d", "importance": 0.%d, "kind": "fact"}\n' % (10**9 + n, n, n)
     for n in range(1, 10)
@@ -100,7 +114,14 @@ def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
     assert shell("promote", "--plan", plan).code == 0
     sheet = tmp_path / "answers.yaml"
     sheet.write_text("preferences: {verbosity: terse}\n")
+    page, taken = tmp_path / "page.md", tmp_path / "taken.md"
+    for file in (page, taken):
+        file.write_text(f"# {file.stem}\n\nInvoices are due after 30 days.\n")
     there = {
+        "page": str(page),
+        "taken": str(taken),
+        "tar": str(tmp_path / "kept.tar"),
+        "new": str(tmp_path / "new"),
         "sheet": str(sheet),
         "note": made[0],
         "other": made[1],
@@ -114,17 +135,20 @@ def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("verb", WORDS)
 def test_in_a_home_that_has_lived(shell: Shell, names: dict[str, str], verb: str) -> None:
     words = [*verb.split(), *(word.format(**names) for word in WORDS[verb]), "--dry-run"]
-    before = _listing(shell.home)
+    if verb in FIRST:
+        assert shell(*(word.format(**names) for word in FIRST[verb])).code == 0
+    before = _listing(shell.home.parent)
     told = shell(*words)
 
     assert told.code == 0, told.err
-    assert _listing(shell.home) == before
+    assert _listing(shell.home.parent) == before
 
 
 @pytest.mark.parametrize("verb", WORDS)
 def test_in_a_home_where_nothing_has_run(shell: Shell, verb: str) -> None:
     shell.short_term.write_bytes(LINES)
-    names = dict.fromkeys(("id", "note", "other", "trashed", "plan", "sheet"), "nothing")
+    parts = ("id", "note", "other", "trashed", "plan", "sheet", "page", "taken", "tar")
+    names = {**dict.fromkeys(parts, "nothing"), "new": str(shell.home.parent / "new")}
     words = [word.format(home=shell.home, **names) for word in WORDS[verb]]
     before = _listing(shell.home)
     told = shell(*verb.split(), *words, "--dry-run")

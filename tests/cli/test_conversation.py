@@ -44,6 +44,7 @@ def test_the_last_summary_of_the_session_is_rolled_on(shell: Shell) -> None:
     again = shell(*words, stdin=spelled(MORE))
     assert again.out == second["text"] + "\n"
     assert "nothing was said since the last summary" in again.err
+    assert "--force" not in again.err, "it was given"
     shown = shell("show", second["id"], "--json").json
     assert shown["memory"]["record_type"] == "conversation"
 

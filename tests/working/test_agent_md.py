@@ -9,7 +9,13 @@ from typer.testing import CliRunner
 
 from skymem.app import Home, init_home, open_home
 from skymem.cli.main import app
-from skymem.errors import DiskError, InvalidMemoryError, NotAllowedError, SkymemError
+from skymem.errors import (
+    DiskError,
+    InvalidMemoryError,
+    NotAllowedError,
+    SkymemError,
+    UsageError,
+)
 from skymem.stores.files import Files
 from skymem.working import agent_md
 from tests.conftest import line
@@ -197,3 +203,11 @@ def test_at_every_step_that_fails_the_file_is_as_it_was_or_as_it_is_to_be(home: 
         assert [path.name for path in file(home).parent.glob(".agent.md*")] == []
         file(home).write_bytes(before)
     assert fired > 10
+
+
+def test_a_file_that_is_not_there_is_a_slip_of_the_one_who_typed(home: Home) -> None:
+    told = CliRunner().invoke(
+        app, ["--home", str(home.paths.root), "docs", "agent-md", "upload", "nothing.md"]
+    )
+    assert isinstance(told.exception, UsageError)
+    assert "no such file" in str(told.exception)
