@@ -7,15 +7,14 @@ from itertools import islice
 from typing import Any, Final
 
 from skymem.errors import UsageError
-from skymem.model.plan import Damage
 from skymem.recall.place import READER_BUSY_MS, Place
 from skymem.recall.request import Filters
 from skymem.recall.result import listed
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf, tier_entries
+from skymem.stores.short_lines import named_short
 from skymem.stores.standings import Standings
 from skymem.stores.tiers import tier_files, tier_of
 
@@ -139,14 +138,9 @@ def _order(kept: Kept) -> tuple[int, str]:
 
 
 def _short(shelf: Shelf, catalog: Catalog, since_us: int | None) -> Iterator[Kept]:
-    naming = Naming(shelf.paths.name, catalog)
-    for entry in shelf.short_entries():
-        if isinstance(entry, Damage):
-            continue
-        naming.name([entry])
+    for entry in named_short(shelf, catalog):
         time_us = entry.memory.time_us
-        late = since_us is None or (time_us is not None and time_us >= since_us)
-        if late and not entry.elsewhere:
+        if since_us is None or (time_us is not None and time_us >= since_us):
             yield Kept(entry.id, "short", shelf.paths.short_term.name, entry.memory)
 
 

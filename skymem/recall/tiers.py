@@ -4,12 +4,11 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
 from typing import Final
 
 from skymem.model.identity import digest
 from skymem.model.memory import Memory
-from skymem.model.plan import Damage, Entry
+from skymem.model.plan import Entry
 from skymem.model.strict_json import LineDamage, parse_object
 from skymem.recall.best import Best
 from skymem.recall.candidate import Candidate, Scale
@@ -20,15 +19,13 @@ from skymem.recall.request import Filters
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors
 from skymem.stores.lines import Clean, entries_of
-from skymem.stores.naming import Naming
 from skymem.stores.shelf import Kept, Shelf
+from skymem.stores.short_lines import named_short
 from skymem.stores.standings import Standings
 from skymem.stores.tiers import tier_files
 from skymem.stores.unchanged import still_there
 from skymem.stores.word_file import WordIndexBusyError
 from skymem.stores.words import WordIndex
-
-BATCH_ENTRIES: Final = 500
 
 CATCH_UP_SECONDS: Final = 1.0
 """What a reader may take to bring the word index up to date; the jobs do it without a limit."""
@@ -84,6 +81,14 @@ class Tiers:
     def _standings(self) -> Standings:
         return self._ask_standings()
 
+    @cached_property
+    def _short(self) -> list[Entry]:
+        """The lines of short-term that no other tier has, each with its id.
+
+        As they were when they were first asked for, before any of the tiers that lines go to.
+        """
+        return [*named_short(self._shelf, self._catalog)]
+
     @property
     def indexed_by_words(self) -> bool:
         """Whether the word index has come to all that the catalog knows of."""
@@ -113,7 +118,7 @@ class Tiers:
         self._scan_lines(best, scale, filters)
         yield from map(Loose.of, sorted(best.ranked(), key=lambda one: (one.file, one.start)))
         file = self._shelf.paths.short_term.name
-        for entry in self._short():
+        for entry in self._short:
             if self._standings.let(entry.id, entry.memory):
                 parts = scale.weigh(entry.memory)
                 yield Loose.of(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
@@ -123,7 +128,7 @@ class Tiers:
         numbers = self.lexicon.few(filters, most)
         if numbers is None or not self.indexed_by_words:
             return None
-        short = [one for one in self._short() if filters.passes("short", one.memory)]
+        short = [one for one in self._short if filters.passes("short", one.memory)]
         docs = self.lexicon.index.docs(numbers.tolist())
         names = [*(doc.id for doc in docs.values()), *(one.id for one in short)]
         return names if len(names) <= most else None
@@ -158,7 +163,7 @@ class Tiers:
 
     def _scan_short(self, best: Best, scale: Scale, filters: Filters) -> None:
         file = self._shelf.paths.short_term.name
-        for entry in self._short():
+        for entry in self._short:
             if filters.let(entry.memory) and self._standings.let(entry.id, entry.memory):
                 parts = scale.weigh(entry.memory)
                 best.offer(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
@@ -190,7 +195,7 @@ class Tiers:
         rest = set(names) - places.keys()
         if rest and "short" in tiers:
             file = self._shelf.paths.short_term.name
-            for entry in self._short():
+            for entry in self._short:
                 if entry.id in rest:
                     if self._standings.let(entry.id, entry.memory):
                         found[entry.id] = Kept(entry.id, "short", file, entry.memory)
@@ -204,14 +209,6 @@ class Tiers:
         if self._catalog.temporary:  # it knows of no cursor, and is told about as it is
             return 0
         return IndexCursors(self._catalog, self._agent, epoch).owed("long")
-
-    def _short(self) -> Iterator[Entry]:
-        """The lines of short-term that no other tier has, each with its id."""
-        naming = Naming(self._agent, self._catalog)
-        readable = (one for one in self._shelf.short_entries() if not isinstance(one, Damage))
-        while batch := list(islice(readable, BATCH_ENTRIES)):
-            naming.name(batch)
-            yield from (entry for entry in batch if not entry.elsewhere)
 
     def _in_place(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Leave out lines of long-term and archives whose id has its place in another line.
