@@ -36,7 +36,8 @@ class Spoken:
 
     def call(self, name: str, **arguments: Any) -> CallToolResult:
         """Call a tool, however it ends."""
-        return self._portal.call(self._client.call_tool, name, arguments)
+        told: CallToolResult = self._portal.call(self._client.call_tool, name, arguments)
+        return told
 
     def done(self, name: str, **arguments: Any) -> dict[str, Any]:
         """What a tool tells that has to succeed."""
