@@ -80,6 +80,7 @@ def _seconds(verb: str) -> float:
 
 def _answer(verb: str, name: str | None, agent: str | None, event: Event) -> "Answer":
     """Do the work, in the child."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that nothing here is for
     from skymem.app import agent_from_environment, open_home
     from skymem.config.hook_variables import hook_settings
     from skymem.hooks.answers import HOOKS, Answer
