@@ -14,6 +14,7 @@ from skymem.app import Home
 from skymem.exchange.backup import new_file, publish
 from skymem.exchange.container import Piece, Reading, packed
 from skymem.exchange.snapshot import Opened, Snapshot, snapshot_of
+from skymem.jobs.workplace import DEFAULT_AGENT
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM, LineDamage
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end
@@ -21,6 +22,8 @@ from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end
 KIND: Final = "skymem export"
 TOP: Final = "agents"
 SHORT: Final = "short_term.jsonl"
+FLAT: Final = "memory/short_term.jsonl"
+"""The first source's path; a job adopts it, until then its lines are the default agent's."""
 
 
 class Stretch(NamedTuple):
@@ -82,6 +85,8 @@ def pieces_of(snapshot: Snapshot, agents: Sequence[str]) -> list[Piece]:
         own = f"memory/{agent}/"
         mine = (one for one in snapshot.files if one.name.startswith(own))
         files = {one.name.removeprefix(own): one for one in mine}
+        flat = [one for one in snapshot.files if one.name == FLAT and agent == DEFAULT_AGENT]
+        files |= {one.name: one for one in flat}
         tiers = [name for name in files if _is_tier(name)]
         trash = [name for name in files if name.startswith("trash/") and name.endswith(".jsonl")]
         rest = [name for name in files if _is_rest(name)]
@@ -109,7 +114,7 @@ def _short(agent: str, snapshot: Snapshot, files: dict[str, Opened]) -> Piece:
     stretches: list[Stretch] = []
     ended: list[bytes] = []
     for name, one in sorted(files.items(), key=lambda pair: pair[0] == SHORT):
-        start = 0 if name == SHORT else snapshot.starts.get(one.name, -1)
+        start = 0 if name in (SHORT, FLAT) else snapshot.starts.get(one.name, -1)
         if start < 0:
             continue
         start += len(BOM) if start == 0 and os.pread(one.fd, len(BOM), 0) == BOM else 0

@@ -27,12 +27,12 @@ def mcp_fields(found: Fields) -> Iterator[Fields]:
     """An entity of an MCP memory server, one memory for each observation; or a relation."""
     if found.get("type") == "relation":
         ends = [_text(found, name) for name in ("from", "relationType", "to")]
-        about = {"from": ends[0], "relationType": ends[1], "to": ends[2]}
+        about: Fields = {"from": ends[0], "relationType": ends[1], "to": ends[2]}
         yield _memory(" ".join(ends), found, " → ".join(ends), about)
         return
     name = _text(found, "name")
     kind = found.get("entityType")
-    about: Fields = {"entity": name, "entityType": kind}
+    about = {"entity": name, "entityType": kind}
     observations = found.get("observations") or []
     if not isinstance(observations, list) or not all(isinstance(one, str) for one in observations):
         raise LineDamage('field "observations": not a list of texts')

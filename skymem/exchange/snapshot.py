@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from skymem.errors import BusyError, DiskError
 from skymem.exchange.container import COPY_BYTES, Piece
-from skymem.jobs.workplace import Workplace
+from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
 from skymem.stores.files import disk_errors
 from skymem.stores.lock import held
 
@@ -123,6 +123,8 @@ def snapshot_of(work: Workplace, whose: Sequence[str] | None = None) -> Iterator
             _open_agents(work, agents, snapshot)
             if whose is None:
                 _open_rest(work, agents, snapshot)
+            elif DEFAULT_AGENT in whose:
+                snapshot.add(work.paths.root, work.paths.flat_short_term)
         yield snapshot
     finally:
         snapshot.close()

@@ -231,6 +231,15 @@ def test_a_stream_holds_the_same(old: Home, tmp_path: Path) -> None:
         give(old, ["hobbs"], tmp_path / "e.tar", START)
 
 
+def test_what_stands_at_the_path_of_old_goes_too(tmp_path: Path) -> None:
+    old, new = made(tmp_path / "old"), made(tmp_path / "new")
+    old.remember("sky", [line("here")])
+    old.paths.flat_short_term.write_bytes(line("there") + line("without its newline").strip())
+    give(old, ["sky"], tmp_path / "e.tar", START)
+
+    assert import_from(new, tmp_path / "e.tar", None, "sky", START)["imported"] == 3
+
+
 def test_nothing_comes_of_a_damaged_one(old: Home, tmp_path: Path) -> None:
     give(old, ["sky"], tmp_path / "e.tar", START)
     data = bytearray((tmp_path / "e.tar").read_bytes())
