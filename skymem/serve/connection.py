@@ -10,7 +10,7 @@ import socket
 from typing import Any, Final
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from skymem.engine.socket_file import peer_uid
 
@@ -75,9 +75,11 @@ class Connection(H11Protocol):
 
     def _too_slow(self) -> None:
         self._late = None
-        if self.cycle is not None and self.conn.their_state is h11.IDLE:
-            return  # between two requests: `timeout_keep_alive` has it
-        if self.cycle is not None and self.cycle.response_started:
+        if self.timeout_keep_alive_task is not None:
+            return  # between two requests: that timer has it
+        last: RequestResponseCycle | None = self.cycle  # there is none before the first request
+        halfway = self.conn.their_state is h11.SEND_BODY
+        if halfway and last is not None and last.response_started:
             self.transport.close()  # it was answered without what is still to come
         else:
             self._say_and_close(*_SLOW)
@@ -90,6 +92,8 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+def _cancelled(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    """Call a timer off; gives None, which stands in its place."""
     if timer is not None:
         timer.cancel()
+    return None

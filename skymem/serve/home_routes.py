@@ -60,7 +60,7 @@ def start(
     options: Annotated[JobOptions | None, Body()] = None,
 ) -> Answer:
     """Start a job, as a child process; ask for what came of it at `/v1/jobs/runs/{id}`."""
-    wanted = options or JobOptions()
+    wanted = options or JobOptions(agent=None)
     if name not in _known(request):
         raise RefusedError(404, "there is no such job", hint=f"there are: {', '.join(VERBS)}")
     if wanted.agent is not None:

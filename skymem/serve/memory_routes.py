@@ -10,6 +10,7 @@ from skymem.app import now
 from skymem.canaries import recall_and_note
 from skymem.explain import explain as explained
 from skymem.jobs.detail import raise_failure
+from skymem.policy.form import Admitted
 from skymem.policy.rank import LIMIT, RECENCY_BIAS, SEMANTIC_WEIGHT
 from skymem.prompting import Beside
 from skymem.prompting import context as make_context
@@ -78,7 +79,7 @@ def remember_lines(desk: Writing, data: Annotated[bytes, Depends(_whole_body)]) 
     return _taken_in(desk, admitted)
 
 
-def _taken_in(desk: Desk, lines: list[doors.Admitted]) -> Answer:
+def _taken_in(desk: Desk, lines: list[Admitted]) -> Answer:
     doors.take_in(desk.home, desk.agent, lines)
     secrets, ids = doors.redacted(lines), [line.id for line in lines]
     told: dict[str, Any] = {"id": ids[0] if len(ids) == 1 else None, "ids": ids}

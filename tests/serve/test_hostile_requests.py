@@ -67,6 +67,15 @@ def test_a_request_that_never_ends_is_let_go(hurried: Api, sent: bytes) -> None:
         assert made.recv(1) == b""
 
 
+def test_a_second_request_that_never_ends_is_let_go(hurried: Api) -> None:
+    with hurried.connect() as made:
+        made.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert answer_of(made) == (200, {"alive": True})
+        made.sendall(b"GET /health/li")
+
+        assert answer_of(made)[0] == 408
+
+
 def test_a_request_that_comes_a_byte_at_a_time_is_let_go(hurried: Api) -> None:
     with hurried.connect() as made, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         made.sendall(HEAD + b"content-length: 100000\r\n\r\n")

@@ -9,6 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from skymem.stores.home import HomePaths
+from tests.acceptance.homes import Outside
 from tests.serve.conftest import ROOT, Api, free_port, new_home, serving
 
 NAMED, UNNAMED = 61_001, 61_002
@@ -107,6 +109,19 @@ def test_the_rules_hold_as_they_are_now(tmp_path: Path) -> None:
 
 def test_the_socket_is_its_owners_alone(api: Api) -> None:
     assert os.stat(api.home / "run/api.sock").st_mode & 0o777 == 0o600
+
+
+def test_a_group_that_shares_the_home_may_connect(tmp_path: Path) -> None:
+    with serving(new_home(tmp_path / "home", "access: group\n")) as api:
+        assert os.stat(api.home / "run/api.sock").st_mode & 0o777 == 0o660
+        assert api.get("/health/live").status_code == 200
+
+
+def test_status_says_that_an_api_runs(api: Api) -> None:
+    told = Outside(HomePaths(api.home)).done("status")
+
+    assert told["api"]["running"]
+    assert f"process {api.process.pid} " in told["api"]["holder"]
 
 
 # -- over TCP -----------------------------------------------------------------------------------
