@@ -45,6 +45,9 @@ Time = Annotated[str | None, Query(description="ISO 8601, epoch seconds, or an a
 Share = Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)]
 
 LINES: Final = "application/x-ndjson"
+PROGRAM: Final = "agent"
+"""Whose a correction over the API is: a program's, so no text gains trust by being corrected."""
+
 _LINES_BODY: Final[dict[str, Any]] = {
     "requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
 }
@@ -174,8 +177,8 @@ def forget(desk: Reading, id: Id) -> Answer:  # noqa: A002
 
 @router.patch("/memories/{id}", responses={200: {"model": Detail}})
 def correct(desk: Reading, id: Id, right: Correction) -> Answer:  # noqa: A002
-    """Put a correction in the place of a memory; the old one stays as history."""
-    detail, outcomes = correct_memory(desk.home, desk.agent, id, right.content)
+    """Put a correction in the place of a memory, believed no more than that was; it is history."""
+    detail, outcomes = correct_memory(desk.home, desk.agent, id, right.content, origin=PROGRAM)
     raise_failure(outcomes)
     return Answer(detail)
 

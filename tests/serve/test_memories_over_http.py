@@ -77,6 +77,18 @@ def test_it_is_corrected_forgotten_and_explained(api: Api, agent: str) -> None:
     assert api.client.delete(f"{base}/{new}").status_code == 404
 
 
+def test_no_text_gains_trust_by_a_correction(api: Api, agent: str) -> None:
+    base = f"/v1/agents/{agent}/memories"
+    heard = {"content": "the ferry leaves at nine", "origin": "tool", "trust": 0.3}
+    old = api.client.post(base, json=heard).json()["id"]
+
+    corrected = api.client.patch(f"{base}/{old}", json={"content": "the ferry leaves at ten"})
+    memory = api.get(f"{base}/{corrected.json()['id']}").json()["memory"]
+
+    assert memory["origin"] == "agent"
+    assert memory["trust"] == 0.3
+
+
 @pytest.mark.parametrize(
     ("query", "wrong"),
     [
