@@ -18,8 +18,10 @@ ARGUMENTS = {
     "apply": ["{plan}"],
     "archive search": ["x"],
     "note write": ["log", "x"],
+    "pref find": ["x"],
     "recall": ["x"],
     "remember": ["x"],
+    "scratchpad write": ["x"],
 }
 
 

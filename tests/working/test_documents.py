@@ -113,7 +113,7 @@ def test_each_chunk_cites_file_place_and_time(  # noqa: PLR0917  (a table of the
 
     assert line["payload"]["file"] == str(sources / file)
     assert line["payload"]["place"] == place
-    changed = int((sources / file).stat().st_mtime_ns / 1000) / 1_000_000
+    changed = (sources / file).stat().st_mtime_ns // 1000 / 1_000_000
     assert line["ts"] == (changed if ts is None else ts)
 
 
