@@ -213,7 +213,8 @@ home.shelf("sky").append([line("from a member", 0.9)])
 @pytest.fixture
 def shared_home() -> Iterator[Path]:
     """A home of `access: group`, whose group is neither its owner's nor a member's own."""
-    with tempfile.TemporaryDirectory(prefix="skymem-") as place:
+    # Not under a $TMPDIR of our own: the other user has to get there as well.
+    with tempfile.TemporaryDirectory(prefix="skymem-", dir="/tmp") as place:
         Path(place).chmod(0o755)
         home = Path(place, "home")
         home.mkdir()

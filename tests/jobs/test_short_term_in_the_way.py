@@ -146,7 +146,8 @@ def ordinary() -> Iterator[Desk]:
     """A home of an ordinary user, seen by a process that runs as that user."""
     if os.geteuid() != 0:
         pytest.skip("becomes another user: only root may")
-    with tempfile.TemporaryDirectory(prefix="skymem-") as place:
+    # Not under a $TMPDIR of our own: the other user has to get there as well.
+    with tempfile.TemporaryDirectory(prefix="skymem-", dir="/tmp") as place:
         desk = Desk(HomePaths(Path(place, "home")))
         Path(place).chmod(0o755)
         desk.shelf().ensure()
