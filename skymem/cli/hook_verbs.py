@@ -151,12 +151,12 @@ def _carry_out(change: "Change", *, dry_run: bool, done: str, nothing: str) -> N
     from skymem.stores.files import Files
 
     path = render.harmless(str(change.path))
-    if not change.changes:
-        render.line(f"{nothing} {path}")
-    elif dry_run:
+    if not dry_run:
+        carry_out(change, Files())  # also what an interrupted one left
+        render.line(f"{done if change.changes else nothing} {path}")
+    elif change.changes:
         render.line(f"would be: {done} {path}")
         for line in (change.after or b"").decode().splitlines():
             render.line(render.harmless(line))
     else:
-        carry_out(change, Files())
-        render.line(f"{done} {path}")
+        render.line(f"{nothing} {path}")

@@ -99,7 +99,8 @@ def plan_remove(path: Path) -> Change:
     path = path.resolve()
     before, copy = _read(path), _read(_copy_of(path))
     base, _ = _without(path, before, copy)
-    return Change(path, before, base, copy if base == before else None)
+    done = base == before and copy != (base or b"")  # the copy is not of what was just restored
+    return Change(path, before, base, copy if done else None)
 
 
 def carry_out(change: Change, files: Files) -> None:
@@ -110,15 +111,16 @@ def carry_out(change: Change, files: Files) -> None:
         DiskError: nothing is changed.
     """
     path, copy = change.path, _copy_of(change.path)
-    files.make_directory(path.parent)
+    if change.changes:
+        files.make_directory(path.parent)
     if change.original is not None and _read(copy) != change.original:
         files.replace(copy, change.original)
     if _read(path) != change.before:
         raise BusyError(str(path), "another program, which changed it just now")
     with disk_errors(path):
-        if change.after is not None:
+        if change.changes and change.after is not None:
             files.replace(path, change.after)
-        elif change.before is not None:
+        elif change.changes:
             files.unlink(path)
             files.fsync_directory(path.parent)
         if change.original is None and copy.exists():

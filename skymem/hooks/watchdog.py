@@ -3,10 +3,10 @@
 A thread or a signal would not do: a process that waits for a dead disk can't be interrupted, and
 not even ended before the disk answers. So the work is done in a child, and the parent, which holds
 the coding agent's pipes, waits on two pipes with a deadline and then leaves, whatever the child is
-at.
+at. The child goes on for a while: what it catches up with (a word index after many new lines) is
+there for the next, where a child that was ended at once would begin it anew each time.
 """
 
-import contextlib
 import os
 import select
 import signal
@@ -18,6 +18,9 @@ from typing import Final, NamedTuple
 PIECE_BYTES: Final = 65_536
 STDIN_BYTES_MAX: Final = 8 * 1024 * 1024
 """Of a hook's event: what a tool read may be large; what is larger is not taken in."""
+
+LINGER_SECONDS: Final = 60
+"""When the kernel ends a child that nobody waits for any more."""
 
 ENDED_SECONDS: Final = 1.0
 """How long it may take a child that closed its pipes to be gone."""
@@ -61,15 +64,19 @@ def read_all(fd: int, until: float) -> bytes:
     return b"".join(pieces)
 
 
-def within(until: float, work: Callable[[Callable[[bytes], None]], None]) -> Done:
+def within(
+    until: float, work: Callable[[Callable[[bytes], None]], None], linger: int = LINGER_SECONDS
+) -> Done:
     """Have `work` done in a child process; wait for its report until a moment, and no longer.
 
-    `work` is given what to report by, once. What it does after that nobody waits for.
+    `work` is given what to report by, once. What it does after that nobody waits for,
+    and the kernel ends it `linger` seconds from its start.
     """
     report_in, report_out = os.pipe()
     said_in, said_out = os.pipe()
     child = os.fork()
     if child == 0:
+        signal.alarm(linger)
         os.close(report_in)
         os.close(said_in)
         _work(work, report_out, said_out)
@@ -79,8 +86,6 @@ def within(until: float, work: Callable[[Callable[[bytes], None]], None]) -> Don
     if report.endswith(b"\n"):
         return Done(report, said)
     if time.monotonic() >= until:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
         return Done(None, "no answer in time")
     return Done(None, said.strip() or _end_of(child))
 
