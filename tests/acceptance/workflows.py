@@ -89,7 +89,9 @@ def held(home: Outside) -> dict[str, list[tuple[Any, ...]]]:
 
 def _read(path: Path) -> list[tuple[Any, ...]]:
     found = [read_line(line) for line in path.read_bytes().splitlines()]
-    return sorted((one.time_us, one.content, one.importance, _metadata(one)) for one in found)
+    return sorted(
+        (one.time_us, one.content, one.kind or "", one.importance, _metadata(one)) for one in found
+    )
 
 
 def _metadata(memory: Any) -> str:
