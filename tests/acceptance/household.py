@@ -26,7 +26,7 @@ AGENTS: Final = ("sky", "hobbs", "aegis")
 RULES: Final = """
 agents:
   hobbs: {promote_threshold: 0.7}
-  aegis: {promote_threshold: 0.7, short_term_max_lines: 10}
+  aegis: {promote_threshold: 0.7, short_term_max_lines: 3}
 share:
   - {from: sky, to: [hobbs, aegis], kinds: [decision]}
 """
@@ -64,9 +64,9 @@ class Household:
             self._keep("sky", text, self.api.remember(text, "sky", **fields))
             text = f"hobbs {what} (hour {now})"
             self._keep("hobbs", text, self.mcp.store(text, importance=importance))
-        for number in range(5):
-            text = f"aegis watched {number} (hour {now})"
-            self.echo("aegis", line(text, 0.8 if number == 0 else 0.3))
+        for what in ("reported", "heard", "smelt", "felt", "watched"):
+            text = f"aegis {what} (hour {now})"
+            self.echo("aegis", line(text, 0.8 if what == "reported" else 0.3))
             self._keep("aegis", text)
         self._use_a_tool(f"make hour-{now}")
         wait_until(lambda: self._promoted(f"(hour {now})"), f"hour {now} is in long-term")
@@ -112,9 +112,15 @@ def household(root: Path) -> Iterator[Household]:
         api = doors.enter_context(serving(home.paths.root))
         mcp = doors.enter_context(speaking(home.paths.root, "hobbs"))
         daemon = home.start("run")
-        doors.callback(daemon.communicate)
-        doors.callback(daemon.kill)
+        doors.callback(_stop, daemon)
         yield Household(home, api, mcp, CodingAgent(home.paths), daemon)
+
+
+def _stop(daemon: "subprocess.Popen[str]") -> None:
+    """End it with what it has started, where the day was broken off."""
+    if daemon.poll() is None:
+        daemon.send_signal(signal.SIGTERM)
+        told_by(daemon)
 
 
 def places_of(root: Path, agent: str) -> Counter[str]:

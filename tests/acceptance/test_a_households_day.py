@@ -1,8 +1,8 @@
 """A day of a household through every door at once, and at its end every book is balanced.
 
 Sky works over the API and has a coding agent's hooks, Hobbs speaks MCP, Aegis is a shell that
-appends, a daemon keeps house every few seconds. In the middle of it a backup is taken, one agent moves
-into another home, and what the owner wants gone is erased.
+appends, a daemon keeps house every few seconds. In the middle of it a backup is taken, one agent
+moves into another home, and what the owner wants gone is erased.
 """
 
 from collections.abc import Iterator
@@ -111,7 +111,7 @@ def _ask(day: Day) -> None:
     day.asked.append(listed["results"][0]["quoted"].partition("] ")[2])
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "what was decided, hour 2?"}
     day.asked.append(day.house.hooks.tells("prompt", {**event, "session_id": "other"}).context)
-    recalled = day.home.done("--agent", "aegis", "recall", "aegis watched 0 hour 2")
+    recalled = day.home.done("--agent", "aegis", "recall", "aegis reported hour 2")
     day.asked.append(recalled["results"][0]["content"])
 
 
@@ -146,7 +146,7 @@ def test_every_door_found_what_its_agent_wrote(day: Day) -> None:
     assert by_api == "sky decided (hour 2)"
     assert by_mcp == "hobbs decided (hour 2)"
     assert "sky decided (hour 2)" in by_hook
-    assert by_shell == "aegis watched 0 (hour 2)"
+    assert by_shell == "aegis reported (hour 2)"
 
 
 def test_what_was_erased_is_in_no_file_of_anybody(day: Day) -> None:

@@ -5,10 +5,9 @@ MCP, and one where each memory comes in by another door than the last.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -93,7 +92,7 @@ def fields_of(line: Line) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Outside]]:
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outside]:
     """The workflows, done once through each."""
     root = tmp_path_factory.mktemp("doors")
     made = {name: Outside(HomePaths(new_home(root / name.replace(" ", "-")))) for name in DOORS}
@@ -102,7 +101,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Out
         for name, home in made.items():
             with ExitStack() as open_doors:
                 carry_out(home, door_of(name, home, open_doors))
-    yield made
+    return made
 
 
 def door_of(name: str, home: Outside, open_doors: ExitStack) -> Door:
