@@ -1,6 +1,9 @@
 """What was erased does not come back: by replay, undo, restore, a saved plan or import (row X5)."""
 
 import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -159,3 +162,22 @@ def test_what_is_not_said_clearly_erases_nothing(
         erasure.erase_memories(home, "nobody", match="x")
     assert desk.contents("short") == ["kept"]
     assert not (desk.paths.memory / "nobody").exists()
+
+
+def test_a_file_that_goes_while_the_home_is_searched_is_no_fault(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs of other agents go on: what they take away has nothing in it any more."""
+    desk.echo(line(SECRET, 0.9))
+    walk = os.walk
+
+    def with_one_that_went(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        for directory, names, files in walk(root):
+            yield directory, names, [*files, "went.jsonl"]
+
+    monkeypatch.setattr("skymem.jobs.erase_proof.os.walk", with_one_that_went)
+    proof = erased(desk, id_of(desk, SECRET)).proof
+
+    assert proof is not None
+    assert proof["found_in"] == []
+    assert proof["files"] > 0
