@@ -14,17 +14,26 @@ from skymem.jobs.watched import WORDS_MAX, watched
 from skymem.model.memory import Memory
 from skymem.recall.request import ask
 from skymem.stores.files import disk_errors
+from skymem.stores.recall_events import Question, note_events
 from skymem.stores.recall_log import most_recalled, note_recalled
 from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
     from skymem.recall.request import Request
-    from skymem.recall.result import Recall
+    from skymem.recall.result import Recall, Recalled
 
 AMONG_FIRST: Final = 10
 NOTED: Final = 5
 """Of an answer, how many of the first count as recalled."""
+
+TEACHING: Final = 3
+"""Of an answer, how many of the first teach that they are wanted: the rest were only near."""
+
+TEXT_LEAST: Final = 0.5
+COSINE_LEAST: Final = 0.4
+"""What has neither half of the question's words nor its meaning was shown for want of better: in a
+small home every answer has everything in it."""
 
 
 class _Canary(NamedTuple):
@@ -114,7 +123,25 @@ def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":
     """
     from skymem.recall.search import recall
 
-    found = recall(home.workplace(), agent, asked, home.engine)
+    work = home.workplace()
+    found = recall(work, agent, asked, home.engine)
     if home.rules.recall_log and asked.at_us is None:  # of what was then, some is superseded now
         note_recalled(home.paths, home.files, agent, (one.id for one in found[:NOTED]))
+        if teaching := [one.id for one in found[:TEACHING] if _answers(one)]:
+            _note_events(home, agent, asked.query, teaching, work.now())
     return found
+
+
+def _answers(one: "Recalled") -> bool:
+    """Whether it has to do with what was asked."""
+    cosine = one.parts.semantic
+    return one.parts.text >= TEXT_LEAST or (cosine is not None and cosine >= COSINE_LEAST)
+
+
+def _note_events(home: "Home", agent: str, query: str, ids: list[str], at: float) -> None:
+    """Keep that these answered; a question that can't be hashed is let go, as a count would be."""
+    with contextlib.suppress(SkymemError):
+        question = Question.of(home.paths, home.files, home.workplace().ledger)
+        if question is not None:
+            hashed = question.hash(query)
+            note_events(home.paths, home.files, agent, hashed, ids, at=at)

@@ -11,6 +11,7 @@ from skymem.config.key import (
     AGENT,
     COMPRESS,
     ENGINE,
+    PROMOTE,
     REMOTE,
     RULES_FILE,
     SCHEDULE_FILE,
@@ -21,6 +22,7 @@ from skymem.config.kinds_section import kind_values
 from skymem.config.life_sections import section_values
 from skymem.config.preferences_section import preference_values
 from skymem.config.problems import Problem
+from skymem.config.promote_section import promotion_values
 from skymem.config.readers import NONE
 from skymem.config.remote_section import remote_values
 from skymem.config.rules_file import RulesReading, examine_rules
@@ -98,12 +100,26 @@ def effective_schedule(path: Path) -> dict[str, Sourced | list[dict[str, Sourced
     }
 
 
-def _limits(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict[str, Sourced]:
-    values = {name: getattr(rules, name) for name in names_at(RULES_FILE, AGENT)}
-    return {
+def _limits(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict[str, Any]:
+    names = (name for name in names_at(RULES_FILE, AGENT) if name != PROMOTE)
+    values = {name: getattr(rules, name) for name in names}
+    limits = {
         name: _sourced(reading, value, f"agents.{agent}.{name}" if agent else name, name)
         for name, value in values.items()
     }
+    return {**limits, PROMOTE: _promotion(reading, rules, agent)}
+
+
+def _promotion(reading: RulesReading, rules: AgentRules, agent: str | None) -> dict[str, Any]:
+    """The section `promote`, its inner mappings inside of it."""
+
+    def sourced(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {inner: sourced(f"{name}.{inner}", one) for inner, one in value.items()}
+        own = f"agents.{agent}.{PROMOTE}.{name}" if agent else f"{PROMOTE}.{name}"
+        return _sourced(reading, value, own, f"{PROMOTE}.{name}")
+
+    return {name: sourced(name, one) for name, one in promotion_values(rules.promotion).items()}
 
 
 def _engine(reading: RulesReading) -> dict[str, Any]:

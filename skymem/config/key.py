@@ -31,6 +31,9 @@ SHARE: Final = "share"
 SECRETS: Final = "secrets"
 TRUST: Final = "trust"
 API: Final = "api"
+PROMOTE: Final = "promote"
+DECAY: Final = "promote.decay"
+RECALLED: Final = "promote.recalled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from skymem.config.life_keys import LIFE_KEYS
 from skymem.config.pattern_keys import PATTERN_KEYS
 from skymem.config.preference_keys import PREFERENCE_KEYS
 from skymem.config.problems import shown
+from skymem.config.promote_keys import PROMOTE_KEYS
 from skymem.config.remote_keys import REMOTE_KEYS
 from skymem.config.scratchpad_keys import SCRATCHPAD_KEYS
 from skymem.config.share_keys import SHARE_KEYS
@@ -146,6 +147,7 @@ KEYS: Final = (
     ),
     *REMOTE_KEYS,
     *LIFE_KEYS,
+    *PROMOTE_KEYS,
     *DOCUMENT_KEYS,
     *PATTERN_KEYS,
     *SCRATCHPAD_KEYS,

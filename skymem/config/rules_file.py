@@ -7,10 +7,11 @@ from typing import Final
 
 from skymem.config import fields
 from skymem.config.engine_section import with_engine_value
-from skymem.config.key import AGENT, ENGINE, REMOTE, RULES_FILE, TOP, Key
+from skymem.config.key import AGENT, ENGINE, PROMOTE, REMOTE, RULES_FILE, TOP, Key
 from skymem.config.keys import key_at, names_at
 from skymem.config.life_sections import read_sections
 from skymem.config.problems import Complaints, shown
+from skymem.config.promote_section import read_promotion
 from skymem.config.readers import note_lines
 from skymem.config.share_section import read_share
 from skymem.config.yaml_nodes import Pair, Table
@@ -50,6 +51,12 @@ def examine_rules(path: Path) -> RulesReading:
         for pair, key in fields.known_pairs(root, RULES_FILE, TOP, reading.complaints):
             reading.lines[key.name] = pair.key.line
             reading.rules = _with_value(reading.rules, pair, key, reading.complaints)
+        promote = root.get(PROMOTE)
+        if promote is not None:
+            reading.rules = replace(
+                reading.rules,
+                default=_with_promotion(reading.rules.default, promote, PROMOTE, reading),
+            )
         # Last, since what an agent does not say is as at the top, wherever that stands.
         agents = root.get("agents")
         if agents is not None:
@@ -131,8 +138,15 @@ def _read_agent(found: Table, name: str, reading: RulesReading) -> AgentRules:
     rules = reading.rules.default
     for pair, key in fields.known_pairs(found, RULES_FILE, AGENT, reading.complaints):
         reading.lines[f"agents.{name}.{key.name}"] = pair.key.line
+        if key.name == PROMOTE:
+            rules = _with_promotion(rules, pair, f"agents.{name}.{PROMOTE}", reading)
         rules = _with_limit(rules, pair, key, reading.complaints)
     return rules
+
+
+def _with_promotion(rules: AgentRules, pair: Pair, place: str, reading: RulesReading) -> AgentRules:
+    own = read_promotion(pair, rules.promotion, place, reading.complaints, reading.lines)
+    return replace(rules, promotion=own)
 
 
 def _without_misplaced_agents(root: Table, complaints: Complaints) -> Table:

@@ -17,6 +17,7 @@ from skymem.stores.catalog_file import aside_of, catalog_path
 from skymem.stores.erasures import Erasure
 from skymem.stores.files import disk_errors
 from skymem.stores.protection import read_protection, write_protection
+from skymem.stores.recall_events import take_out_events
 from skymem.stores.shelf import Shelf
 from skymem.stores.status import read_json
 from skymem.stores.tiers import tier_files
@@ -45,8 +46,13 @@ def take_out_of_pins(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Gone
 
 
 def take_out_of_counts(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Gone) -> None:
-    """Forget how often erased memories were recalled."""
-    path = work.paths.recalled(shelf.paths.name)
+    """Forget how often erased memories were recalled, when, and by which questions."""
+    agent = shelf.paths.name
+    events = take_out_events(work.paths, work.files, agent, gone.has_id)
+    erasure.count("recall counts").before += events
+    if gone.everything:
+        _remove_directory(work.paths.recall_events(agent), work)
+    path = work.paths.recalled(agent)
     counts = (read_json(path) or {}).get("recalled")
     if not isinstance(counts, dict):
         return
@@ -56,6 +62,14 @@ def take_out_of_counts(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Go
         remove([path], work)
     elif len(kept) < len(counts):
         work.files.replace(path, json.dumps({"recalled": kept}).encode())
+
+
+def _remove_directory(path: Path, work: Workplace) -> None:
+    """Take a directory of derived files away, where it is there, durably."""
+    if path.is_dir():
+        with disk_errors(path):
+            shutil.rmtree(path)
+            work.files.fsync_directory(path.parent)
 
 
 def take_out_of_agent_md(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Gone) -> None:

@@ -19,9 +19,10 @@ from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry, Plan, Reason
 from skymem.policy.due import DAY_US, microseconds
+from skymem.policy.earning import earned
 from skymem.policy.importance import worth
 from skymem.policy.merge import merged_from
-from skymem.policy.promote import decide, keeps
+from skymem.policy.promote import keeps
 from skymem.policy.prospects import Exemption, Gate
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
@@ -145,8 +146,8 @@ class Foretelling:
         answer = self._asked("promote")
         with sighted(self._work, self._shelf, self._catalog, "promote") as sight:
             echo_of = Echoing(sight).of
-            reason = decide(entry, own, kinds)
-            kept = keeps(entry, reason, kinds, self._rules.trust, echo_of)
+            verdict = earned(entry.memory, own, kinds, now_us=self._now_us)
+            kept = keeps(entry, verdict, kinds, self._rules.trust, echo_of)
         is_open = answer.reason is not None or (answer.unfinished and not kept)
         opens = self._after_grace("promote") if kept == "restored" else None
         importance, source = worth(entry.memory, kinds)

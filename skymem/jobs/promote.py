@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from skymem.jobs.echoing import Echoing
+from skymem.jobs.knowing import known_of, now_of
 from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.model.memory import Memory
@@ -26,6 +27,8 @@ def plan(sight: Sight) -> Plan:
         rules.kinds,
         caution=rules.trust,
         echo_of=echoing.of,
+        known_of=known_of(sight),
+        now_us=now_of(sight.work, rules.for_agent(sight.agent)),
     )
 
 

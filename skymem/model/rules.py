@@ -13,6 +13,7 @@ from skymem.model.api import NO_API, ApiRules
 from skymem.model.caution import USUAL_SECRETS, USUAL_TRUST, SecretRules, TrustRules
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.preference import Declared
+from skymem.model.promotion import USUAL_PROMOTION, PromotionRules
 from skymem.model.tenants import NO_TENANTS, Tenants
 
 Access = Literal["private", "group"]
@@ -28,6 +29,9 @@ class AgentRules:
 
     short_term_max_lines: int = 5000
     """Lines short-term keeps; the oldest beyond it are archived (row P7)."""
+
+    promotion: PromotionRules = USUAL_PROMOTION
+    """What else decides about a promotion (rows P13, P14)."""
 
 
 @dataclass(frozen=True, slots=True)

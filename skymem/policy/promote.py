@@ -1,8 +1,8 @@
 """When is a memory promoted? When it is worth at least the threshold (rows P6, M5).
 
-Change the rule in `decide`. Lines below the threshold stay untouched, and so do pinned ones, those
-of a kind that is not promoted, those whose promotion was undone of late, commands from where none
-is trusted, and what only says again what was recalled (row X11). A line whose memory
+Change the rule in `policy.earning`. Lines below the threshold stay untouched, and so do pinned
+ones, those of a kind that is not promoted, those whose promotion was undone of late, commands from
+where none is trusted, and what only says again what was recalled (row X11). A line whose memory
 another tier has already is a repeat: it leaves short-term and is never added again (design §4).
 """
 
@@ -15,8 +15,8 @@ from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
+from skymem.policy.earning import GATES, NOTHING, Known, Verdict, earned
 from skymem.policy.echo import GATE as ECHO
-from skymem.policy.importance import worth
 from skymem.policy.trust import GATE as HELD_BACK
 from skymem.policy.trust import is_held_back
 
@@ -36,8 +36,21 @@ def plan_promote(
     *,
     caution: TrustRules = USUAL_TRUST,
     echo_of: Echo = lambda _name, _memory: "",
+    known_of: Callable[[Entry], Known] | None = None,
+    now_us: int = 0,
 ) -> Plan:
-    """Decide every line of an agent's short-term, each once."""
+    """Decide every line of an agent's short-term, each once.
+
+    Args:
+        entries: its lines.
+        agent: whose they are.
+        rules: the agent's own.
+        kinds: the table of kinds.
+        caution: what is trusted.
+        echo_of: tells what says again what was recalled.
+        known_of: what is known of a memory beside its line; None where that is nothing of any.
+        now_us: the time, microseconds since the epoch; without it nothing is old.
+    """
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
     chosen: set[str] = set()
     kept: Counter[str] = Counter()
@@ -52,40 +65,36 @@ def plan_promote(
         if entry.elsewhere:
             plan.decisions.append(repeat(entry, entry.elsewhere))
             continue
-        reason = decide(entry, rules, kinds)
-        gate = keeps(entry, reason, kinds, caution, echo_of)
-        if gate or reason is None:
+        known = NOTHING if known_of is None else known_of(entry)
+        verdict = earned(entry.memory, rules, kinds, known, now_us=now_us)
+        gate = keeps(entry, verdict, kinds, caution, echo_of)
+        if gate or verdict.reason is None:
             kept[gate] += 1
         elif entry.id in chosen:
             plan.decisions.append(repeat(entry, "this run"))
         else:
             chosen.add(entry.id)
-            plan.decisions.append(leave("promote", entry, reason))
+            plan.decisions.append(leave("promote", entry, verdict.reason))
     plan.kept |= kept
     return plan
 
 
-def decide(entry: Entry, rules: AgentRules, kinds: Kinds = KINDS) -> Reason | None:
-    """Say why this memory is promoted, or None when it is not."""
-    importance, source = worth(entry.memory, kinds)
-    if importance < rules.promote_threshold:
-        return None
-    return Reason("importance", importance, rules.promote_threshold, source)
-
-
 def keeps(
     entry: Entry,
-    reason: Reason | None,
+    verdict: Verdict,
     kinds: Kinds,
     caution: TrustRules = USUAL_TRUST,
     echo_of: Echo = lambda _name, _memory: "",
 ) -> str:
-    """Name the gate that keeps a memory in short-term; "" when none does."""
+    """Name the gate that keeps a memory in short-term; "" when none does.
+
+    What was brought back from a promotion is exempt from all that promotes (promise 10).
+    """
     if entry.pinned:
         return "pinned"
-    if reason is None:
-        return "importance"
-    if entry.restored == reason.gate:
+    if verdict.reason is None:
+        return verdict.kept
+    if entry.restored in GATES:
         return "restored"
     if not kinds.of(entry.memory.kind).promote:
         return "kind"

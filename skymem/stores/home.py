@@ -111,6 +111,10 @@ class HomePaths:
         """How often which of an agent's memories were recalled."""
         return self.state / "recalled" / f"{agent}.json"
 
+    def recall_events(self, agent: str) -> Path:
+        """Which of an agent's memories were recalled when, by which question."""
+        return self.state / "recall_events" / agent
+
     def redacted(self, agent: str) -> Path:
         """How many secrets of which kind were taken out of an agent's memories."""
         return self.state / "redacted" / f"{agent}.json"

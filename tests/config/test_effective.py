@@ -21,8 +21,9 @@ def test_each_rule_comes_with_its_line_or_as_default(tmp_path: Path) -> None:
     shown = json.loads(json.dumps(effective_rules(path)))
     sections = {"compress", "merge", "prune", "trash", "budget", "kinds", "documents", "tenants"}
     sections |= {"scratchpad", "preferences", "playbooks", "secrets", "trust", "share"}
-    sections |= {"conversation", "patterns", "api"}
+    sections |= {"conversation", "patterns", "api", "promote"}
     assert sections < shown.keys()
+    assert shown["agents"]["hobbs"].pop("promote") == shown["promote"]
     assert {name: value for name, value in shown.items() if name not in sections} == {
         "promote_threshold": {"value": 0.5, "source": "retention_rules.yaml:2"},
         "short_term_max_lines": {"value": 5000, "source": "default"},

@@ -26,6 +26,7 @@ from skymem.config.key import (
 from skymem.config.keys import KEYS, explain, reference_markdown
 from skymem.config.life_sections import section_values
 from skymem.config.problems import Complaints
+from skymem.config.promote_section import promotion_values
 from skymem.config.remote_section import remote_values
 from skymem.config.rules_file import read_rules
 from skymem.config.schedule_file import read_schedule
@@ -73,7 +74,8 @@ def test_the_example_of_each_key_is_accepted_by_its_reader(key: Key, tmp_path: P
     elif key.level not in (TOP, ENTRY):
         pairs = {"older_than": "importance_below: 0.3", "importance_below": "older_than: 365d"}
         more = pairs.get(key.name, "") if key.level == "prune" else ""
-        path.write_text(f"{key.level}:\n  {key.example}\n  {more}\n")
+        level = key.level.replace(".", ":\n  ")  # of a mapping inside of another
+        path.write_text(f"{level}:\n    {key.example}\n    {more}\n")
     elif key.level == ENTRY:
         given = {key.name: key.example}
         rest = {"name": "name: rotate"} if key.name != "name" else {}
@@ -104,6 +106,11 @@ def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
     for section, values in section_values(rules).items():
         for name, value in values.items():
             assert default[f"{section}.{name}"] == yaml_word(value)
+    for name, value in promotion_values(rules.default.promotion).items():
+        inner = value if isinstance(value, dict) else {}
+        assert inner or default[f"promote.{name}"] == value
+        for key, one in inner.items():
+            assert default[f"promote.{name}.{key}"] == yaml_word(one)
     assert parse_duration(default["restore_grace"]) == rules.restore_grace_seconds
     assert default["recall_log"] == yaml_word(rules.recall_log)
     assert default["timezone"] == Schedule().timezone

@@ -1,0 +1,43 @@
+"""What promote knows of a memory beside its line: how often it was recalled, what it may be worth.
+
+Whatever can't matter is not looked at: where nothing is known of any memory, nothing is asked.
+"""
+
+from collections.abc import Callable
+
+from skymem.jobs.clock import clock_alarm
+from skymem.jobs.recalled import recalled
+from skymem.jobs.sight import Sight
+from skymem.jobs.workplace import Workplace
+from skymem.model.plan import Entry
+from skymem.model.rules import AgentRules
+from skymem.policy.earning import NOTHING, Known
+
+
+def known_of(sight: Sight) -> Callable[[Entry], Known] | None:
+    """Tell what is known of each memory; None where that is nothing of any.
+
+    Raises:
+        DiskError: what is known can't be read.
+    """
+    counts = recalled(sight, sight.work.rules.for_agent(sight.agent))
+    if not counts:
+        return None
+    known = {name: Known(recalled=found) for name, found in counts.items()}
+    return lambda entry: known.get(entry.id, NOTHING)
+
+
+def now_of(work: Workplace, rules: AgentRules) -> int:
+    """The time by which memories age; 0, and so no age, while the clock is not to be believed.
+
+    A clock that was set forward would let everything fall below a threshold that decays at once.
+
+    Raises:
+        DiskError: what is known of the clock can't be read.
+    """
+    if not rules.promotion.decay.per_day:
+        return 0
+    if not work.accept_clock and clock_alarm(work):
+        work.degrade("the clock moved: thresholds do not decay until it is believed again")
+        return 0
+    return round(work.now() * 1_000_000)
