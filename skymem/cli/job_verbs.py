@@ -15,6 +15,7 @@ from skymem.cli.options import (
     Json,
     MaxLoss,
     PlanFile,
+    Uncalibrated,
     globals_of,
     share_of,
     stop_flag,
@@ -31,13 +32,18 @@ SHOWN_DECISIONS = 20
 
 
 def promote(
-    context: typer.Context, dry_run: DryRun = False, plan: PlanFile = None, as_json: Json = False
+    context: typer.Context,
+    uncalibrated: Uncalibrated = False,
+    dry_run: DryRun = False,
+    plan: PlanFile = None,
+    as_json: Json = False,
 ) -> None:
     """Move what is worth it to long-term.
 
     Example: skymem promote --dry-run
     """
-    _run(globals_of(context), "promote", dry_run=dry_run, plan=plan, as_json=as_json)
+    spoken, options = globals_of(context), {"uncalibrated": uncalibrated}
+    _run(spoken, "promote", dry_run=dry_run, plan=plan, as_json=as_json, options=options)
 
 
 def rotate(

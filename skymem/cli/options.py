@@ -113,6 +113,10 @@ AcceptClock = Annotated[
     bool, typer.Option("--accept-clock", help="The clock is right, however it moved.")
 ]
 
+Uncalibrated = Annotated[
+    bool, typer.Option("--uncalibrated", help="Promote also what is more than usual of an agent.")
+]
+
 
 def share_of(text: str | None, option: str = "--max-loss") -> float | None:
     """Read a percentage as a share, 0 to 1; None when there is none.

@@ -62,5 +62,11 @@ PROMOTE_KEYS: Final = (
     _words("never_tags", "Never promotes what has any of these: before all else.", "[draft]"),
     _words("always_kinds", "Promotes what is of any of these kinds.", "[decision]"),
     _words("never_kinds", "Never promotes what is of any of these.", "[log]"),
+    Key(
+        RULES_FILE, PROMOTE, "calibrate", "word", USUAL_PROMOTION.calibrate,
+        "Whether what is far more than usual of an agent waits in short-term: never, by its own "
+        "history, or before it has one too, where nearly all its importances are the same.",
+        "calibrate: strict", "issue 10", choices=("none", "history", "strict"),
+    ),
 )  # fmt: skip
 """The table, in the order of the reference."""

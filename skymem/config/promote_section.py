@@ -41,7 +41,7 @@ def read_promotion(
     if found is None:
         return usual
     note_lines(found, PROMOTE, place, lines)
-    values: dict[str, Any] = read_settings(found, PROMOTE, _WORDS, complaints)
+    values: dict[str, Any] = read_settings(found, PROMOTE, _OWN, complaints)
     for name, level in _INNER.items():
         own = found.get(name)
         inner = fields.table(own, key_at(RULES_FILE, PROMOTE, name), complaints) if own else None
@@ -59,7 +59,7 @@ def promotion_values(rules: PromotionRules) -> dict[str, Any]:
     inner: dict[str, Any] = {
         name: show_settings(_SETTINGS[name], getattr(rules, name)) for name in _INNER
     }
-    return {**inner, **show_settings(_WORDS, rules)}
+    return {**inner, **show_settings(_OWN, rules)}
 
 
 def _check(found: Table, rules: PromotionRules, complaints: Complaints) -> None:
@@ -92,9 +92,12 @@ def _share(pair: Pair, key: Key, complaints: Complaints) -> float | None:
     return None if found is None else float(found)
 
 
-_WORDS: Final[Settings] = {
-    name: Setting(name, _words, _shown)
-    for name in ("always_tags", "never_tags", "always_kinds", "never_kinds")
+_OWN: Final[Settings] = {
+    **{
+        name: Setting(name, _words, _shown)
+        for name in ("always_tags", "never_tags", "always_kinds", "never_kinds")
+    },
+    "calibrate": Setting("calibrate", fields.choice),
 }
 _SETTINGS: Final[dict[str, Settings]] = {
     "decay": {"per_day": Setting("per_day", _share), "floor": Setting("floor", _share)},

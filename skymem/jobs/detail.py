@@ -20,6 +20,7 @@ EVERY_TIER: Final = ("merge", "prune")
 
 KEPT: Final = MappingProxyType(
     {
+        "calibration": "that wait, being more than is usual of their agent",
         "echo": "that say again what was recalled",
         "evidence": "cited by a summary",
         "expires": "that expire",
@@ -32,6 +33,8 @@ KEPT: Final = MappingProxyType(
         "no_ttl": "without a time to live",
         "recalled": "recalled most",
         "restored": "restored of late",
+        "never_kind": "of a kind that is never promoted",
+        "never_tag": "with a tag that is never promoted",
         "ring": "that supersede each other",
         "supersedes": "that supersede what stays",
         "too_young": "too young",
@@ -108,6 +111,9 @@ class Outcome:
     """Secrets taken out of what moved, by kind."""
 
     unasked: int = 0
+    calibration: dict[str, Any] = field(default_factory=dict)
+    """Of an agent that would promote more than is usual: what waits, and why."""
+
     quarantined: int = 0
     erased: int = 0
     """Lines dropped because their memory was erased (row X5)."""
@@ -152,6 +158,8 @@ class Outcome:
         self.withheld.update(plan.withheld)
         self.redacted.update(plan.redacted)
         self.unasked += plan.unasked
+        if plan.calibration:
+            self.calibration[self.agent] = plan.calibration
         if not plan.unfinished:
             self.skipped.update(plan.kept)
 
@@ -303,7 +311,7 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         },
         "steps": dict(steps),
     }
-    for key in ("dry_run", "recovered", "unfinished"):
+    for key in ("dry_run", "recovered", "unfinished", "calibration"):
         if key in promote:
             whole[key] = promote[key]
     whole |= _taken_out(promote, rotate)

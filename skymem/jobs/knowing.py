@@ -11,18 +11,18 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.model.rules import AgentRules
-from skymem.policy.earning import NOTHING, Known
+from skymem.policy.earning import NOTHING, Known, nothing_known
 
 
-def known_of(sight: Sight) -> Callable[[Entry], Known] | None:
-    """Tell what is known of each memory; None where that is nothing of any.
+def known_of(sight: Sight) -> Callable[[Entry], Known]:
+    """Tell what is known of each memory.
 
     Raises:
         DiskError: what is known can't be read.
     """
     counts = recalled(sight, sight.work.rules.for_agent(sight.agent))
     if not counts:
-        return None
+        return nothing_known
     known = {name: Known(recalled=found) for name, found in counts.items()}
     return lambda entry: known.get(entry.id, NOTHING)
 

@@ -16,6 +16,7 @@ class Counted(Protocol):
     unasked: int
     sources: int
     archives: list[str]
+    calibration: dict[str, Any]
 
 
 Keys = Callable[[Sequence[Counted]], dict[str, Any]]
@@ -27,7 +28,11 @@ def own_keys(job: str, each: Sequence[Counted]) -> dict[str, Any]:
 
 
 def _promote(each: Sequence[Counted]) -> dict[str, Any]:
-    return {"promoted": sum(one.actions["promote"] for one in each)}
+    calibration = {name: told for one in each for name, told in one.calibration.items()}
+    return {
+        "promoted": sum(one.actions["promote"] for one in each),
+        **({"calibration": calibration} if calibration else {}),
+    }
 
 
 def _rotate(each: Sequence[Counted]) -> dict[str, Any]:

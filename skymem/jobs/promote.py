@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from skymem.jobs.calibrating import calibration_of
 from skymem.jobs.echoing import Echoing
 from skymem.jobs.knowing import known_of, now_of
 from skymem.jobs.move import Carrying
@@ -19,17 +20,22 @@ BLOCK_BYTES: Final = 8 * 1024 * 1024
 def plan(sight: Sight) -> Plan:
     """Read short-term and decide; changes nothing."""
     rules = sight.work.rules
+    own = rules.for_agent(sight.agent)
     echoing = Echoing(sight)
-    return plan_promote(
+    calibration = calibration_of(sight, own)
+    plan = plan_promote(
         echoing.watched(sight.reading.entries()),
         sight.agent,
-        rules.for_agent(sight.agent),
+        own,
         rules.kinds,
         caution=rules.trust,
         echo_of=echoing.of,
         known_of=known_of(sight),
-        now_us=now_of(sight.work, rules.for_agent(sight.agent)),
+        earner=calibration.note,
+        now_us=now_of(sight.work, own),
     )
+    calibration.hold_back(plan)
+    return plan
 
 
 def apply(carrying: Carrying) -> str:

@@ -33,6 +33,18 @@ def seen(agent: str, catalog: Catalog, reading: Reading) -> Iterator[dict[str, A
         yield from _ids("remember", agent, new, reading.named)
 
 
+def came_in(agent: str, catalog: Catalog, reading: Reading) -> int:
+    """How many lines `reading` found that no run has seen."""
+    known = catalog.known(agent)
+    there = reading.digests
+    if known is None:
+        return len(there) // DIGEST_BYTES
+    if there.startswith(known[0]):
+        return (len(there) - len(known[0])) // DIGEST_BYTES
+    before = set(digests_of(known[0]))
+    return sum(one not in before for one in digests_of(there))
+
+
 def remember_known(catalog: Catalog, reading: Reading, plan: Plan) -> None:
     """Record what stays in short-term: the digests between those of the lines that left."""
     stays = bytearray()

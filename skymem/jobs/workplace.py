@@ -81,6 +81,9 @@ class Workplace:
     accept_clock: bool = False
     """Whether a person says that the clock is right, however it moved."""
 
+    uncalibrated: bool = False
+    """Whether a person lets promote move more than is usual of an agent."""
+
     max_loss: float | None = None
     """The share of a tier, 0 to 1, that a person lets this run remove by judgement."""
 

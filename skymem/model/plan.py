@@ -132,6 +132,12 @@ class Plan:
     judged_later: dict[str, int] = field(default_factory=dict)
     """The same of later rounds: a run that is over its budget stops before its first."""
 
+    held: dict[str, Reason] = field(default_factory=dict)
+    """What would be promoted and waits, by id: it is more than is usual of the agent."""
+
+    calibration: dict[str, Any] = field(default_factory=dict)
+    """Of those, the numbers: `held`, `share` and `usual`."""
+
     over: str = ""
     """By how much it is over the loss budget: then it is to be looked at, and not carried out."""
 

@@ -5,6 +5,9 @@ counts against the threshold (row P6), and what recall teaches.
 """
 
 from dataclasses import dataclass
+from typing import Literal
+
+Calibrate = Literal["none", "history", "strict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,9 @@ class PromotionRules:
     never_tags: tuple[str, ...] = ()
     always_kinds: tuple[str, ...] = ()
     never_kinds: tuple[str, ...] = ()
+    calibrate: Calibrate = "history"
+    """Whether what is far more than usual waits: never; by the agent's own history; or before it
+    has one too, where nearly all its importances are the same."""
 
 
 USUAL_PROMOTION = PromotionRules()

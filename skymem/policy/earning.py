@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
-from skymem.model.plan import Reason
+from skymem.model.plan import Entry, Reason
 from skymem.model.promotion import DecayRules
 from skymem.model.rules import AgentRules
 from skymem.policy.due import DAY_US
@@ -50,6 +50,11 @@ class Known(NamedTuple):
 
 
 NOTHING: Final = Known()
+
+
+def nothing_known(_entry: Entry) -> Known:
+    """Know nothing of any memory."""
+    return NOTHING
 
 
 class Verdict(NamedTuple):

@@ -25,8 +25,13 @@ def worth(memory: Memory, kinds: Kinds = KINDS) -> Worth:
     given = memory.importance
     if given is not None:
         return Worth(given, _GIVEN)
-    name = memory.kind
+    guided = expected(memory.kind, kinds)
+    return Worth(guided.importance, f"none given; {guided.source}")
+
+
+def expected(name: str | None, kinds: Kinds = KINDS) -> Worth:
+    """What the scoring guide says of a kind; of a memory without one, where `name` is None."""
     if name is None:
-        return Worth(kinds.of(None).importance, "none given; no kind")
+        return Worth(kinds.of(None).importance, "no kind")
     known = name if name in kinds else "unknown kind"
-    return Worth(kinds.of(name).importance, f"none given; {known} in the scoring guide")
+    return Worth(kinds.of(name).importance, f"{known} in the scoring guide")

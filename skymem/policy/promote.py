@@ -15,7 +15,7 @@ from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
-from skymem.policy.earning import GATES, NOTHING, Known, Verdict, earned
+from skymem.policy.earning import GATES, Known, Verdict, earned, nothing_known
 from skymem.policy.echo import GATE as ECHO
 from skymem.policy.trust import GATE as HELD_BACK
 from skymem.policy.trust import is_held_back
@@ -27,8 +27,10 @@ DECISIONS_MAX: Final = 100_000
 Echo = Callable[[str, Memory], str]
 """Gives the id of the recalled memory that one says again, else ""."""
 
+Earner = Callable[[int, Entry, Verdict, Known], None]
 
-def plan_promote(
+
+def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by its name)
     entries: Iterable[Entry | Damage],
     agent: str,
     rules: AgentRules,
@@ -36,7 +38,8 @@ def plan_promote(
     *,
     caution: TrustRules = USUAL_TRUST,
     echo_of: Echo = lambda _name, _memory: "",
-    known_of: Callable[[Entry], Known] | None = None,
+    known_of: Callable[[Entry], Known] = nothing_known,
+    earner: Earner = lambda _place, _entry, _verdict, _known: None,
     now_us: int = 0,
 ) -> Plan:
     """Decide every line of an agent's short-term, each once.
@@ -48,7 +51,8 @@ def plan_promote(
         kinds: the table of kinds.
         caution: what is trusted.
         echo_of: tells what says again what was recalled.
-        known_of: what is known of a memory beside its line; None where that is nothing of any.
+        known_of: what is known of a memory beside its line.
+        earner: is told each that is promoted, with the place of its decision in the plan.
         now_us: the time, microseconds since the epoch; without it nothing is old.
     """
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
@@ -65,7 +69,7 @@ def plan_promote(
         if entry.elsewhere:
             plan.decisions.append(repeat(entry, entry.elsewhere))
             continue
-        known = NOTHING if known_of is None else known_of(entry)
+        known = known_of(entry)
         verdict = earned(entry.memory, rules, kinds, known, now_us=now_us)
         gate = keeps(entry, verdict, kinds, caution, echo_of)
         if gate or verdict.reason is None:
@@ -74,6 +78,7 @@ def plan_promote(
             plan.decisions.append(repeat(entry, "this run"))
         else:
             chosen.add(entry.id)
+            earner(len(plan.decisions), entry, verdict, known)
             plan.decisions.append(leave("promote", entry, verdict.reason))
     plan.kept |= kept
     return plan

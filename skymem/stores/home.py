@@ -115,6 +115,11 @@ class HomePaths:
         """Which of an agent's memories were recalled when, by which question."""
         return self.state / "recall_events" / agent
 
+    @property
+    def promoted_days(self) -> Path:
+        """How many lines of each agent came in and were promoted, by day."""
+        return self.state / "promoted_days.json"
+
     def redacted(self, agent: str) -> Path:
         """How many secrets of which kind were taken out of an agent's memories."""
         return self.state / "redacted" / f"{agent}.json"
