@@ -43,6 +43,9 @@ _TOLD: Final = {
 
 _KEPT: Final = {
     "kind": "its kind is not promoted",
+    "never_tag": "it has a tag that is never promoted",
+    "never_kind": "it is of a kind that is never promoted",
+    "calibration": "it waits, as more than is usual of this agent would be promoted",
     "restored": "left alone for now, as it was brought back",
     "evidence": "a living summary rests on it",
     "ring": "it supersedes itself by way of others",

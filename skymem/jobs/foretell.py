@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from skymem.jobs import compact, compress, prune
-from skymem.jobs.echoing import Echoing
+from skymem.jobs.foretell_promotion import Promotion
 from skymem.jobs.foretell_removal import Answer, Chain, Removal, below, decided
 from skymem.jobs.rehearse import sighted
 from skymem.jobs.sight import Sight
@@ -19,10 +19,7 @@ from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry, Plan, Reason
 from skymem.policy.due import DAY_US, microseconds
-from skymem.policy.earning import earned
-from skymem.policy.importance import worth
 from skymem.policy.merge import merged_from
-from skymem.policy.promote import keeps
 from skymem.policy.prospects import Exemption, Gate
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
@@ -137,22 +134,15 @@ class Foretelling:
     def _of_short(self) -> Iterator[Gate]:
         entry = self._entries.get(self._kept.id)
         if entry is not None:
-            yield self._promote(entry)
+            yield from self._promote(entry)
             yield self._rotate()
             yield from self._compress(entry)
 
-    def _promote(self, entry: Entry) -> Gate:
-        own, kinds = self._rules.for_agent(self._agent), self._rules.kinds
-        answer = self._asked("promote")
+    def _promote(self, entry: Entry) -> Iterator[Gate]:
+        plan = self._plan("promote")
         with sighted(self._work, self._shelf, self._catalog, "promote") as sight:
-            echo_of = Echoing(sight).of
-            verdict = earned(entry.memory, own, kinds, now_us=self._now_us)
-            kept = keeps(entry, verdict, kinds, self._rules.trust, echo_of)
-        is_open = answer.reason is not None or (answer.unfinished and not kept)
-        opens = self._after_grace("promote") if kept == "restored" else None
-        importance, source = worth(entry.memory, kinds)
-        values = (importance, own.promote_threshold, is_open, opens, source)
-        return Gate("importance", "promote", *values, "" if kept == "importance" else kept)
+            promotion = Promotion.of(sight, entry)
+        return promotion.gates(plan, lambda: self._after_grace("promote"))
 
     def _rotate(self) -> Gate:
         answer = self._asked("rotate")

@@ -27,7 +27,7 @@ from skymem.policy.importance import Worth, worth
 GATES: Final = frozenset({"importance", "recalled", "always_tag", "always_kind"})
 """The reasons for which a memory is promoted."""
 
-DECIMALS: Final = 6
+DECIMALS: Final = 4
 """Of a threshold that fell, as it is shown."""
 
 
@@ -151,7 +151,7 @@ def fallen(rules: AgentRules, memory: Memory, threshold: float, now_us: int) -> 
     if threshold >= rules.promote_threshold or memory.time_us is None:
         return ""
     days = (now_us - memory.time_us) / DAY_US
-    return f"; {rules.promote_threshold:g} less {days:.3g} days of decay"
+    return f"; {rules.promote_threshold:g} less {days:.1f} days of decay"
 
 
 def is_recalled_enough(rules: AgentRules, recalled: Recalled) -> bool:

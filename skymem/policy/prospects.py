@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+_PROMOTES: Final = ("always_tag", "always_kind", "importance", "recalled")
+
 WORDS: Final = MappingProxyType(
     {
-        "importance": "promoted to long-term",
+        **dict.fromkeys(_PROMOTES, "promoted to long-term"),
+        "calibration": "promoted once there is room",
         "line_limit": "rotated to an archive",
         "compressed": "compressed: archived, and quoted in a record",
         "no_summary": "archived, and quoted in no record",
@@ -24,7 +27,7 @@ WORDS: Final = MappingProxyType(
 
 JOBS: Final = MappingProxyType(
     {
-        "importance": "promote",
+        **dict.fromkeys(_PROMOTES, "promote"),
         "line_limit": "rotate",
         "compressed": "compress",
         "no_summary": "compress",
@@ -37,10 +40,10 @@ JOBS: Final = MappingProxyType(
 )
 """Whose gate it is."""
 
-_OF_SHORT: Final = frozenset({"importance", "line_limit", "compressed", "no_summary"})
+_OF_SHORT: Final = frozenset({*_PROMOTES, "line_limit", "compressed", "no_summary"})
 _BEHIND: Final = MappingProxyType(
     {
-        "importance": _OF_SHORT,
+        **dict.fromkeys(_PROMOTES, _OF_SHORT),
         **dict.fromkeys(
             ("line_limit", "compressed", "no_summary", "merged"), _OF_SHORT | {"merged"}
         ),
