@@ -150,7 +150,7 @@ def _drop_old(files: Files, directory: Path, at: float) -> None:
 def _segments(directory: Path) -> list[Path]:
     try:
         names = sorted(os.listdir(directory))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [directory / name for name in names if name[:12].isdigit() and name[12:] == ".jsonl"]
 
