@@ -67,9 +67,10 @@ def _run(words: list[str]) -> int:
         print_status(home, as_json=len(rest) > 1)
         return 0
     from skymem.cli.main import app
+    from skymem.cli.one_verb import with_one_verb
 
     try:
-        app()
+        with_one_verb(app, _verb_alone(words))()
     except SystemExit as ended:
         # Typer ends with 1 where the reader of a help text has had enough.
         if isinstance(ended.__context__, BrokenPipeError) and _reader_is_gone():
@@ -116,6 +117,18 @@ def _verb_of(words: list[str]) -> str:
             next(left, None)
         elif not word.startswith("-"):
             return word
+    return ""
+
+
+def _verb_alone(words: list[str]) -> str:
+    """The verb, where nothing before it asks for what is about all verbs, as `--help` does."""
+    left = iter(words)
+    for word in left:
+        name, _, value = word.partition("=")
+        if name not in VALUED:
+            return word
+        if not value:
+            next(left, None)
     return ""
 
 
