@@ -231,6 +231,10 @@ class HomePaths:
         """Held by a job for its whole run on one agent."""
         return self.run / f"job-{agent}.lock"
 
+    def states_lock(self, agent: str) -> Path:
+        """Held by whoever reads what something is and writes what it is next (`adapters`)."""
+        return self.run / f"states-{agent}.lock"
+
 
 @dataclass(frozen=True, slots=True)
 class ShadowPaths(HomePaths):

@@ -5,6 +5,7 @@ few of which have any. Nothing is stored: what expires is gone from answers at t
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TypeVar
@@ -133,7 +134,7 @@ def living_evidence(standings: Standings, shelf: Shelf, catalog: Catalog, kinds:
 
 def _notable(shelf: Shelf, kinds: frozenset[str]) -> Iterator[Entry]:
     """The lines of short-term that may have to do with others: few are parsed for this."""
-    signs = [b"supersedes", *(kind.encode() for kind in kinds)]
+    sign = _sign_of(kinds)
     limit = shelf.rules.line_bytes_max
     for path, start in [*shelf.drains.tails(), (shelf.paths.short_term, 0)]:
         fd = open_or_none(path)
@@ -144,8 +145,14 @@ def _notable(shelf: Shelf, kinds: frozenset[str]) -> Iterator[Entry]:
             for offset, raw, end in raw_lines(fd, start, stop, limit):
                 # A key or a kind spelled with \u escapes is not seen; json.dumps never does that
                 # to ASCII, and long-term and archives are parsed whole.
-                if raw is not None and any(sign in raw for sign in signs):
+                if raw is not None and sign.search(raw):
                     found = entries_of(offset, raw, end, shelf.guard.clean)
                     yield from (one for one in found if isinstance(one, Entry))
         finally:
             os.close(fd)
+
+
+def _sign_of(kinds: frozenset[str]) -> re.Pattern[bytes]:
+    """What a line has that refers to others, or is of such a kind: not all that name one."""
+    named = b"|".join(re.escape(kind.encode()) for kind in sorted(kinds))
+    return re.compile(rb'supersedes|"(?:kind|type)"\s*:\s*"(?:' + named + rb')"')
