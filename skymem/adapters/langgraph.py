@@ -22,9 +22,11 @@ from skymem.adapters.refusal import UnfitCallError, quoted
 from skymem.adapters.states import Change, New, States, name_of, newest
 from skymem.app import now
 from skymem.errors import InvalidMemoryError, SecretRefusedError
-from skymem.model.memory import Memory
+from skymem.model.caution import TrustRules
+from skymem.model.memory import SECONDS_MAX, Memory
 from skymem.model.strict_json import canonical
 from skymem.policy.secrets import guard_of
+from skymem.policy.trust import trust_of
 from skymem.recall.request import Filters
 from skymem.stores.shelf import Kept
 
@@ -64,7 +66,7 @@ line, and no item ends earlier than by that."""
 
 MINUTE: Final = 60.0
 
-_REFRESHED: Final = ("kind", "importance", "scope")
+_REFRESHED: Final[tuple[str, ...]] = ("kind", "importance", "scope")
 
 
 class SkymemStore(BaseStore):
@@ -140,7 +142,7 @@ class SkymemStore(BaseStore):
         namespace = [*op.namespace]
         self._check_name(namespace, op.key)
         value = plain(op.value)
-        if op.ttl is not None and not op.ttl > 0:
+        if op.ttl is not None and not 0 < op.ttl < SECONDS_MAX:
             raise InvalidMemoryError(f"ttl {op.ttl!r:.40} is no time above 0, in minutes")
         text = self._text(value, op.index)
         about = {"namespace": namespace, "key": op.key, "value": value}
@@ -185,8 +187,8 @@ class _Reading:
         self._states = states
         names = {_named(op) for op in ops if isinstance(op, GetOp)}
         self._got = states.of(names)
-        self.refreshed: dict[str, Kept] = {}
-        """Items whose time to live begins anew."""
+        self.refreshed: dict[str, str] = {}
+        """Items whose time to live begins anew, each with the id of the state it is in."""
 
     def answer(self, op: Op) -> Result:
         """Answer one read; None of a put."""
@@ -242,13 +244,13 @@ class _Reading:
         return cut[op.offset : op.offset + op.limit]
 
     def _refresh(self, kept: Kept, *, wanted: bool) -> None:
-        ttl = kept.memory.metadata.get("ttl")
+        ttl = _ttl(kept.memory)
         ends_us = kept.memory.expires_us
         if not wanted or ttl is None or ends_us is None:
             return
         left_us = ends_us - now() * 1_000_000
         if left_us < (1 - REFRESHED_AFTER) * ttl * 60_000_000:
-            self.refreshed[name_of(kept.id)] = kept
+            self.refreshed[name_of(kept.id)] = kept.id
 
 
 def is_item(memory: Memory) -> bool:
@@ -276,28 +278,39 @@ def _life(ttl: float | None, moment: float) -> dict[str, Any]:
     return {"stability": "permanent"} if ttl is None else {"expires_at": moment + ttl * MINUTE}
 
 
-def _refreshed(own: str) -> Change:
+def _refreshed(own: str, rules: TrustRules) -> Change:
     """Give an item its time to live anew, while it is in that state."""
 
     def change(present: Kept | None, moment: float) -> New | None:
         if present is None or present.id != own:
             return None
         memory = present.memory
-        kept = {name: memory.fields[name] for name in _REFRESHED if name in memory.fields}
+        kept: dict[str, Any] = {name: memory.field(name) for name in _REFRESHED}
         about = {**memory.metadata, "updated_at": _changed(memory)}
-        life = _life(memory.metadata["ttl"], moment)
-        fields: dict[str, Any] = {**kept, "metadata": about, **life}
-        return New(memory.content, fields, memory.origin, memory.trust)
+        fields: dict[str, Any] = {**kept, "metadata": about, **_life(_ttl(memory), moment)}
+        stated = {name: value for name, value in fields.items() if value is not None}
+        trust = None if memory.origin is None else trust_of(memory, rules)
+        return New(memory.content, stated, memory.origin, trust)
 
     return change
 
 
 def _born(memory: Memory) -> float:
-    return float(memory.metadata.get("created_at") or _changed(memory))
+    return _seconds(memory, "created_at") or _changed(memory)
 
 
 def _changed(memory: Memory) -> float:
-    return float(memory.metadata.get("updated_at") or (memory.time_us or 0) / 1_000_000)
+    return _seconds(memory, "updated_at") or (memory.time_us or 0) / 1_000_000
+
+
+def _ttl(memory: Memory) -> float | None:
+    return _seconds(memory, "ttl")
+
+
+def _seconds(memory: Memory, name: str) -> float | None:
+    """A number of the metadata; of what a hand put there, none that can't be meant."""
+    value = memory.metadata.get(name)
+    return value if type(value) in (int, float) and 0 < value < SECONDS_MAX else None
 
 
 def _item(memory: Memory) -> dict[str, Any]:

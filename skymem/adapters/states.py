@@ -16,6 +16,8 @@ from skymem.app import READER_BUSY_MS, Home, agent_from_environment, now, open_h
 from skymem.errors import NotAllowedError
 from skymem.jobs.detail import raise_failure
 from skymem.jobs.workplace import Workplace
+from skymem.model.memory import Memory
+from skymem.model.spelling import read_line
 from skymem.policy.admit import check_agent_name
 from skymem.policy.form import Admitted
 from skymem.policy.rank import Parts
@@ -32,6 +34,9 @@ from skymem.stores.standings import Standings
 from skymem.upkeep import forget_memories, pin_memory
 
 LOCK_SECONDS: Final = 30.0
+MICROSECOND: Final = 1e-6
+"""Between names that come at once: their order is kept."""
+
 STATES_MAX: Final = 1_000_000
 _LATER: Final = re.compile(r"(.+)\.[0-9a-f]{16}", re.DOTALL)
 
@@ -113,13 +118,13 @@ class States:
             found[whose].append(state)
         return {name: sorted(states, key=lambda one: one.age) for name, states in found.items()}
 
-    def present(self, name: str) -> Kept | None:
+    def present(self, name: str, *, expired: bool = False) -> Kept | None:
         """What a name is now; None when it is not there, or not any more.
 
         Raises:
             NotAllowedError, DiskError.
         """
-        return newest(self.of([name])[name])
+        return newest(self.of([name])[name], expired=expired)
 
     def every(self, filters: Filters, *, expired: bool = False) -> list[Kept]:
         """What each name is now, newest first: of memories that pass the filters.
@@ -152,19 +157,40 @@ class States:
                 met.setdefault(name_of(one.id), Scored(kept, one.score, one.parts))
         return [*met.values()]
 
+    def gone(self, name: str) -> dict[str, tuple[Memory, float]]:
+        """The states of a name that lie in trash, by id, each with when it came there.
+
+        Raises:
+            NotAllowedError, DiskError.
+        """
+        self.home.only_owner("read memories")
+        shelf = self.home.shelf(self.agent)
+        return {
+            held.id: (shelf.guard.clean(held.line, held.memory), held.trashed_at)
+            for held in shelf.trash.all()
+            if name in (held.id, name_of(held.id))
+        }
+
     # -- writing --------------------------------------------------------------------------------
 
-    def add(self, news: Mapping[str, New]) -> None:
-        """Write new names, each with its first state, all or none; returns once on disk.
+    def add(self, news: Mapping[str, New]) -> dict[str, str]:
+        """Write new names, each with its first state, all or none.
+
+        Returns:
+            What each says, once it is on disk: without the secrets that were in it.
 
         Raises:
             InvalidMemoryError, NotAllowedError, DiskError: nothing is changed.
         """
         moment = now()
-        lines = [self._line(name, new, moment) for name, new in news.items()]
+        lines = [
+            self._line(name, new, round(moment + n * MICROSECOND, 6))
+            for n, (name, new) in enumerate(news.items())
+        ]
         doors.take_in(self.home, self.agent, lines)
+        return {one.id: read_line(one.raw).content for one in lines}
 
-    def write(self, changes: Mapping[str, Change]) -> dict[str, str]:
+    def write(self, changes: Mapping[str, Change], *, expired: bool = False) -> dict[str, str]:
         """Give names new states, all or none; returns their ids by name once they are on disk.
 
         Who writes at the same time, in whatever process, waits: no state is lost, and none is made
@@ -178,7 +204,7 @@ class States:
         with self._alone():
             protection = read_protection(self.home.shelf(self.agent).paths.protected)
             for name, states in self.of(changes).items():
-                there = newest(states)
+                there = newest(states, expired=expired)
                 moment = _after(states, now())
                 new = changes[name](there, moment)
                 if new is None:
@@ -266,10 +292,11 @@ class States:
         yield from shelf.read(catalog.find(self.agent, [*ids]))
 
 
-def newest(states: Sequence[State]) -> Kept | None:
-    """The newest that is active: two may be where one was restored."""
-    active = [one for one in states if one.standing == "active"]
-    return active[-1].kept if active else None
+def newest(states: Sequence[State], *, expired: bool = False) -> Kept | None:
+    """The newest that is active, or may have expired: two are where one was restored."""
+    wanted = {"active", "expired"} if expired else {"active"}
+    found = [one for one in states if one.standing in wanted]
+    return found[-1].kept if found else None
 
 
 def _after(states: Sequence[State], moment: float) -> float:
