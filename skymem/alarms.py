@@ -1,20 +1,31 @@
-"""What is wrong with a home, of what `skymem status` looks at: each thing in words.
+"""What is wrong with a home, of what `skymem status` looks at: each thing with its id (row X3).
 
-Cheap by design, as the status is: it goes by what was counted and written down already.
+Cheap by design, as the status is: it goes by what was counted and written down already. An alarm
+clears by itself, since nothing of it is kept: what is not found any more is none.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from skymem.alarm_facts import (
+    alarms_of_disk,
+    alarms_of_indexes,
+    alarms_of_runs,
+    alarms_of_schedule,
+    alarms_of_time,
+    alarms_of_writing,
+)
 from skymem.app import Home, now
+from skymem.daemon.pauses import read_pauses
 from skymem.daemon.signs import daemon_alarms
 from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import ClockMovedError, SkymemError
 from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
+from skymem.model.alarm import Alarm, alarm
 from skymem.stores.damages import NAMED_MAX
 from skymem.stores.erasures import Erasures
 from skymem.stores.violations import read_violations
@@ -30,7 +41,7 @@ def alarms_of(
     agents: list[dict[str, Any]],
     *,
     agent: str | None = None,
-) -> list[str]:
+) -> list[Alarm]:
     """Each thing that is wrong, of the home as a whole and of the agents looked at.
 
     Args:
@@ -41,19 +52,34 @@ def alarms_of(
         agent: the one that was asked about: what is wrong with others only is left out.
     """
     whom = [one["name"] for one in agents]
-    return [
-        *home.faults,
-        *unwritable(home, whom),
-        *(found.text for found in look_at_files(home, whom) if found.problem),
+    status, at = home.status_files(), now()
+    jobs = status.read_jobs()
+    found = [
+        *(alarm("rules_faulty", fault) for fault in home.faults),
+        *(alarm("unwritable", text) for text in unwritable(home, whom)),
+        *(alarm("file_damaged", one.text) for one in look_at_files(home, whom) if one.problem),
         *_clock(home),
+        *alarms_of_time(status.read_last_action(), daemon["heartbeat"], at),
         *daemon_alarms(daemon),
+        *alarms_of_schedule(home, daemon, at, read_pauses(home.paths)),
+        *alarms_of_disk(home),
         *_engine_alarms(home, engine),
-        *(alarm for one in agents for alarm in _agent_alarms(one)),
-        *(alarm for name in whom for alarm in _unended(home, name)),
+        *alarms_of_indexes(home, engine, agents, at),
+        *(each for one in agents for each in _agent_alarms(one)),
+        *alarms_of_writing(home, jobs, agents, at),
+        *(each for name in whom for each in _unended(home, name)),
         *([] if agent else _left_alone(home)),
         *_crossings(home, agent),
-        *_failures(home, home.status_files().read_jobs(), agent),
+        *_failures(home, jobs, agent),
+        *alarms_of_runs(home, jobs, agents, at),
     ]
+    return not_off(home, found)
+
+
+def not_off(home: Home, alarms: Sequence[Alarm]) -> list[Alarm]:
+    """Those that the rules do not switch off, each once."""
+    off = home.rules.alarms.off
+    return list(dict.fromkeys(one for one in alarms if one.id not in off))
 
 
 def unwritable(home: Home, agents: Sequence[str]) -> list[str]:
@@ -83,65 +109,76 @@ def _mounted_read_only(path: Path) -> bool:
     return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
-def _clock(home: Home) -> list[str]:
+def _clock(home: Home) -> list[Alarm]:
     try:
-        alarm = clock_alarm(home.workplace())
+        text = clock_alarm(home.workplace())
     except SkymemError:  # what is known of it can't be read, and is a file that was named
         return []
-    return [alarm] if alarm else []
+    return [alarm("clock_suspect", text)] if text else []
 
 
-def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[str]:
-    alarms = [f"engine: {engine['problem']}"] if engine["problem"] else []
+def _engine_alarms(home: Home, engine: Mapping[str, Any]) -> list[Alarm]:
+    alarms = [alarm("engine", f"engine: {engine['problem']}")] if engine["problem"] else []
     for agent, index in engine["indexes"].items():
         problems = [problem.removeprefix(f"{agent}: ") for problem in index.get("problems", ())]
-        alarms += [f"{agent}: {problem}" for problem in problems]
-        if index.get("building") and index.get("problems"):
-            alarms.append(f"{agent}: {building_words(index['building'])}")
+        if index.get("building") and problems:
+            problems.append(building_words(index["building"]))
+        alarms += [alarm("index_trouble", f"{agent}: {problem}", agent) for problem in problems]
         taken = index_bytes(home.paths, agent)
         explained = explained_bytes(index.get("chunks", 0), engine["dimension"] or 0)
         if taken > explained:
-            alarms.append(
+            text = (
                 f"{agent}: its index takes {taken:,} bytes, and its vectors explain {explained:,}; "
                 "make it anew with: skymem index --force"
             )
+            alarms.append(alarm("index_bloated", text, agent))
     return alarms
 
 
-def _unended(home: Home, agent: str) -> list[str]:
+def _unended(home: Home, agent: str) -> list[Alarm]:
     """Erasures that have begun long ago and are not ended: somebody relies on that they are."""
     try:
         begun = Erasures(home.paths, home.files, agent).open()
     except SkymemError as error:
-        return [f"{agent}: {error}"]
+        return [alarm("file_damaged", f"{agent}: {error}", agent)]
     before = now() - UNENDED_SECONDS
+    go_on = f"go on with: skymem --agent {agent} index"
     return [
-        f"{agent}: {one.run} is not ended; go on with: skymem --agent {agent} index"
+        alarm(
+            "erasure_unfinished",
+            f"{agent}: {one.run} is not ended; {go_on}",
+            agent,
+            remedy=go_on,
+            since=one.begun,
+        )
         for one in begun
         if one.begun < before
     ]
 
 
-def _left_alone(home: Home) -> list[str]:
+def _left_alone(home: Home) -> list[Alarm]:
     return [
-        f"memory/{name!r} is left alone: {problem}"
+        alarm("left_alone", f"memory/{name!r} is left alone: {problem}")
         for name, problem in home.workplace().agent_directories()
         if problem
     ]
 
 
-def _crossings(home: Home, agent: str | None) -> list[str]:
+def _crossings(home: Home, agent: str | None) -> Iterator[Alarm]:
     """Violations nobody has acknowledged: they stay an alarm until somebody has (row M7)."""
-    return [
-        f"{name}: {one.open} time(s) its handle reached for what is not its own, last for "
-        f"{(one.last or {}).get('whose')} by {(one.last or {}).get('door')}; it was refused "
-        "(see: skymem agents violations; seen: the same with --acknowledge)"
-        for name, one in read_violations(home.paths).items()
-        if one.open and agent in (None, name)
-    ]
+    for name, one in read_violations(home.paths).items():
+        if not one.open or agent not in (None, name):
+            continue
+        last = one.last or {}
+        text = (
+            f"{name}: {one.open} time(s) its handle reached for what is not its own, last for "
+            f"{last.get('whose')} by {last.get('door')}; it was refused "
+            "(see: skymem agents violations; seen: the same with --acknowledge)"
+        )
+        yield alarm("violations", text, name)
 
 
-def _failures(home: Home, jobs: Mapping[str, Any], agent: str | None) -> list[str]:
+def _failures(home: Home, jobs: Mapping[str, Any], agent: str | None) -> list[Alarm]:
     """The last results that are failures nothing has made good since."""
     failed = {name: told_of(one, agent) for name, one in jobs.items()}
     failed = {name: one for name, one in failed.items() if not detail_of(one).get("ok", True)}
@@ -149,7 +186,12 @@ def _failures(home: Home, jobs: Mapping[str, Any], agent: str | None) -> list[st
         return []
     known = _names(home)
     return [
-        f"{name} failed: {detail_of(record).get('error', 'no reason given')}"
+        alarm(
+            "job_failed",
+            f"{name} failed: {detail_of(record).get('error', 'no reason given')}",
+            remedy=f"do what the reason says, then run it again: skymem trigger {name}",
+            since=record.get("ts"),
+        )
         for name, record in failed.items()
         if (known is None or name in known)
         and not _about_the_clock(record)
@@ -209,16 +251,18 @@ def detail_of(record: Mapping[str, Any]) -> dict[str, Any]:
     return detail if isinstance(detail, dict) else {}
 
 
-def _agent_alarms(one: dict[str, Any]) -> list[str]:
+def _agent_alarms(one: dict[str, Any]) -> Iterator[Alarm]:
     name = one["name"]
-    alarms = [f"{name}: {problem}" for problem in one["problems"]]
+    for problem in one["problems"]:
+        yield alarm("agent_unreadable", f"{name}: {problem}", name)
     if one["quarantined"]:
         where = f"memory/{name}/quarantine"
         text = f"{name}: {one['quarantined']} unreadable piece(s) in {where}, with why beside"
-        alarms.append(f"{text}; append what you mended anew, and remove its two files there")
+        mend = "append what you mended anew, and remove its two files there"
+        yield alarm("quarantine", f"{text}; {mend}", name)
     for file, lines in one["damaged_lines"].items():
-        alarms.append(f"{name}: {unreadable(f'memory/{name}/{file}', lines)}")
-    return alarms
+        text = f"{name}: {unreadable(f'memory/{name}/{file}', lines)}"
+        yield alarm("damaged_lines", text, name)
 
 
 def unreadable(path: str, lines: Sequence[int]) -> str:

@@ -62,7 +62,7 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
         "jobs": {name: _last(told_of(record, agent)) for name, record in jobs.items()},
         "paused": [{"name": name, "since": since} for name, since in pauses.items()],
         "violations": violations_overview(home, agent),
-        "alarms": alarms,
+        "alarms": [one.to_json() for one in alarms],
         "notes": [
             *_notes(home),
             *_resting(pauses),
@@ -150,6 +150,7 @@ def engine_overview(
         **{name: told.get(name) for name in ("backend", "model", "precision", "dimension")},
         **{name: live.get(name) for name in ("pid", "version", "started", "rss_bytes", "doing")},
         "problem": told.get("problem"),
+        "told": told.get("ts"),
         "indexes": {name: one for name, one in indexes.items() if agent in (None, name)},
     }
 

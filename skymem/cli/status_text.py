@@ -1,6 +1,6 @@
 """What `skymem status` prints. Imports no Typer: it must answer at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from skymem.alarms import detail_of
@@ -36,10 +36,15 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         "",
         _last_action(found["last_action"]),
         *_told("secrets", [*_redacted(found["agents"])]),
-        *_told("alarm", found["alarms"]),
+        *_told("alarm", map(alarm_text, found["alarms"])),
         *_refused(found["violations"]),
         *_told("note", found["notes"]),
     ]
+
+
+def alarm_text(one: Mapping[str, Any]) -> str:
+    """An alarm in a line, with its id in brackets."""
+    return f"{one['text']} [{one['id']}]"
 
 
 def _refused(found: dict[str, Any]) -> list[str]:
@@ -55,7 +60,7 @@ def _redacted(agents: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{one['name']}: taken out: {each}"
 
 
-def _told(what: str, each: list[str]) -> list[str]:
+def _told(what: str, each: Iterable[str]) -> list[str]:
     lines = (f"{what:<8}{render.harmless(one)}" for one in each)
     return [part for text in lines for part in render.wrapped(text, 8)]
 

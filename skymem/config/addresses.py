@@ -3,6 +3,7 @@
 None of them may hold a secret: what looks as if it did is refused without being shown.
 """
 
+import ipaddress
 import re
 from pathlib import PurePosixPath
 from typing import Final
@@ -34,7 +35,19 @@ def address(pair: Pair, key: Key, complaints: Complaints) -> SplitResult | None:
     return parts
 
 
-_SECRETS: Final = {"endpoint": "key_env", "url": "token_env or token_file"}
+_SECRETS: Final = {
+    "endpoint": "key_env",
+    "url": "token_env or token_file",
+    "webhook": "token_env or token_file",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether no network lies between here and there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _split(text: str) -> SplitResult | None:

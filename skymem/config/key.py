@@ -34,6 +34,7 @@ API: Final = "api"
 PROMOTE: Final = "promote"
 DECAY: Final = "promote.decay"
 RECALLED: Final = "promote.recalled"
+ALARMS: Final = "alarms"
 
 
 @dataclass(frozen=True, slots=True)

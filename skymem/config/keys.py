@@ -6,6 +6,7 @@ README's reference their words. It reads no YAML and stays cheap to import.
 
 from typing import Final
 
+from skymem.config.alarm_keys import ALARM_KEYS
 from skymem.config.api_keys import API_KEYS
 from skymem.config.caution_keys import CAUTION_KEYS
 from skymem.config.document_keys import DOCUMENT_KEYS
@@ -155,6 +156,7 @@ KEYS: Final = (
     *SHARE_KEYS,
     *CAUTION_KEYS,
     *API_KEYS,
+    *ALARM_KEYS,
     Key(
         SCHEDULE_FILE, TOP, "every", "list", "required",
         "What runs, and when: one entry for each.",

@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from skymem.config import fields
 from skymem.config.addresses import address, variable
+from skymem.config.alarm_section import ALARM_SETTINGS
 from skymem.config.api_section import API_SETTINGS
 from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
 from skymem.config.documents_section import DOCUMENT_SETTINGS
 from skymem.config.key import (
+    ALARMS,
     API,
     BUDGET,
     COMPRESS,
@@ -198,6 +200,7 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
             "waits": seconds("waits_seconds"),
         },
         API: API_SETTINGS,
+        ALARMS: ALARM_SETTINGS,
     }
 )
 """Each section, whose name is its field's; each key with how it is read."""

@@ -1,11 +1,10 @@
 """The section `remote:` of `engine:`: the Chroma server that holds the index, if one does (R14)."""
 
-import ipaddress
 from types import MappingProxyType
 from typing import Any, Final
 
 from skymem.config import fields
-from skymem.config.addresses import absolute_path, address, variable
+from skymem.config.addresses import absolute_path, address, is_loopback, variable
 from skymem.config.key import REMOTE, Key
 from skymem.config.problems import Complaints
 from skymem.config.readers import Setting, Settings, Shown, read_settings, seconds, show_settings
@@ -41,18 +40,11 @@ def _url(pair: Pair, key: Key, complaints: Complaints) -> str | None:
     parts = address(pair, key, complaints)
     if parts is None:
         return None
-    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         remedy = "write https; plain http is for 127.0.0.1, ::1 and localhost alone"
         complaints.at(pair.value, f"url: vectors and token would go unencrypted ({remedy})")
         return None
     return parts.geturl().rstrip("/").removesuffix(API)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 _REMOTE: Final[Settings] = MappingProxyType(

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from skymem.errors import SkymemError, UsageError
 from skymem.jobs.own_keys import own_keys
 from skymem.jobs.planned import planned
-from skymem.model.plan import STAYING, Plan
+from skymem.model.plan import STAYING, Plan, highest_of
 
 EVERY_TIER: Final = ("merge", "prune")
 """Jobs that look at more than short-term."""
@@ -125,6 +125,12 @@ class Outcome:
     plans: list[Plan] = field(default_factory=list)
     """Kept for a dry run and a saved plan only."""
 
+    highest: float | None = None
+    """The highest importance of what promote left (row X3)."""
+
+    budget: dict[str, dict[str, int]] = field(default_factory=dict)
+    """What 30 days have removed by judgement, and what they may, by tier (row X4)."""
+
     late: int = 0
     """Old short-term files that a process still has open for writing."""
 
@@ -160,6 +166,8 @@ class Outcome:
         self.unasked += plan.unasked
         if plan.calibration:
             self.calibration[self.agent] = plan.calibration
+        self.highest = highest_of([self.highest, plan.highest])
+        self.budget = plan.budget or self.budget
         if not plan.unfinished:
             self.skipped.update(plan.kept)
 
@@ -312,6 +320,7 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         "steps": dict(steps),
     }
     for key in ("dry_run", "recovered", "unfinished", "calibration"):
+    for key in ("dry_run", "recovered", "unfinished", "highest"):
         if key in promote:
             whole[key] = promote[key]
     whole |= _taken_out(promote, rotate)

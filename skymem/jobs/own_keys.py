@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from skymem.model.plan import highest_of
+
 
 class Counted(Protocol):
     """What is counted of a job's work on one agent."""
@@ -17,6 +19,8 @@ class Counted(Protocol):
     sources: int
     archives: list[str]
     calibration: dict[str, Any]
+    highest: float | None
+    budget: dict[str, dict[str, int]]
 
 
 Keys = Callable[[Sequence[Counted]], dict[str, Any]]
@@ -33,6 +37,9 @@ def _promote(each: Sequence[Counted]) -> dict[str, Any]:
         "promoted": sum(one.actions["promote"] for one in each),
         **({"calibration": calibration} if calibration else {}),
     }
+    highest = highest_of(one.highest for one in each)
+    seen = {} if highest is None else {"highest": highest}
+    return {"promoted": sum(one.actions["promote"] for one in each), **seen}
 
 
 def _rotate(each: Sequence[Counted]) -> dict[str, Any]:
@@ -65,7 +72,21 @@ def _merge(each: Sequence[Counted]) -> dict[str, Any]:
 
 def _prune(each: Sequence[Counted]) -> dict[str, Any]:
     trashed = sum(one.actions["trash"] for one in each)
-    return {"pruned": trashed, "trashed": trashed, "by_gate": dict(_gates(each))}
+    told = {"pruned": trashed, "trashed": trashed, "by_gate": dict(_gates(each))}
+    return {**told, **_budget(each)}
+
+
+def _budget(each: Sequence[Counted]) -> dict[str, Any]:
+    """What 30 days have removed by judgement, and what they may, by tier (row X4)."""
+    tiers = sorted({tier for one in each for tier in one.budget})
+    budget = {
+        tier: {
+            name: sum(one.budget.get(tier, {}).get(name, 0) for one in each)
+            for name in ("spent", "allowed")
+        }
+        for tier in tiers
+    }
+    return {"budget": budget} if budget else {}
 
 
 def _forget(each: Sequence[Counted]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from skymem.jobs.sight import Sight
 from skymem.model.memory import Memory
 from skymem.model.plan import Plan, Stored
 from skymem.policy.archives import ArchiveFile
-from skymem.policy.budget import Spent, overrun, spent_lately
+from skymem.policy.budget import Spent, overrun, spent_lately, standing
 from skymem.policy.prune import PruneView, plan_prune
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
@@ -108,10 +108,10 @@ def _over_budget(sight: Sight, found: Plan) -> str:
         tier: found.judged.get(tier, 0) + found.judged_later.get(tier, 0)
         for tier in {*found.judged, *found.judged_later}
     }
-    if not judged:
-        return ""
     work, life = sight.work, Lifecycle(sight.catalog, sight.agent)
     sizes = {tier: life.count(tier) for tier in ("long", "archive")} | {"short": found.lines}
     runs = (Spent(at, spent) for at, spent in sight.catalog.judged_runs(sight.agent, work.ledger()))
     spent = spent_lately(runs, work.now())
-    return overrun(judged, sizes, spent, work.rules.budget, work.max_loss) or ""
+    over = overrun(judged, sizes, spent, work.rules.budget, work.max_loss) or ""
+    found.budget = standing({} if over else judged, sizes, spent, work.rules.budget)
+    return over

@@ -3,7 +3,7 @@
 It can be printed, saved and applied; it holds ids, places and numbers, never text (promise 6).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -137,6 +137,11 @@ class Plan:
 
     calibration: dict[str, Any] = field(default_factory=dict)
     """Of those, the numbers: `held`, `share` and `usual`."""
+    highest: float | None = None
+    """The highest importance of what promote left; None where it left none."""
+
+    budget: dict[str, dict[str, int]] = field(default_factory=dict)
+    """What 30 days have removed by judgement with this run, and what they may, by tier."""
 
     over: str = ""
     """By how much it is over the loss budget: then it is to be looked at, and not carried out."""
@@ -193,6 +198,11 @@ class Plan:
             unfinished=bool(value["unfinished"]),
             additions=additions,
         )
+
+
+def highest_of(numbers: Iterable[float | None]) -> float | None:
+    """The highest of these numbers, as far as there are any."""
+    return max((each for each in numbers if each is not None), default=None)
 
 
 def _decision_json(decision: Decision) -> list[Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from skymem.model.alarm import USUAL_ALARMS, AlarmRules
 from skymem.model.api import NO_API, ApiRules
 from skymem.model.caution import USUAL_SECRETS, USUAL_TRUST, SecretRules, TrustRules
 from skymem.model.kinds import KINDS, Kinds
@@ -306,6 +307,8 @@ class RetentionRules:
     trust: TrustRules = USUAL_TRUST
     api: ApiRules = NO_API
     """Who may come through the API beside the owner: nobody."""
+
+    alarms: AlarmRules = USUAL_ALARMS
 
     def for_agent(self, agent: str) -> AgentRules:
         """The agent's own rules, or the home's."""

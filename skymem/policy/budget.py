@@ -81,6 +81,26 @@ def overrun(
     )
 
 
+def standing(
+    judged: Mapping[str, int],
+    sizes: Mapping[str, int],
+    spent: Mapping[str, int],
+    rules: BudgetRules,
+) -> dict[str, dict[str, int]]:
+    """What the last 30 days have removed by judgement with this run, and what they may, by tier.
+
+    A tier so small that `at_least` is all that counts has no budget that could run low.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for tier in sorted({*judged, *spent}):
+        before = max(0, spent.get(tier, 0))
+        gone = before + max(0, judged.get(tier, 0))
+        allowed = _allowed(rules.per_30_days, sizes.get(tier, 0) + before, 0)
+        if gone and allowed > rules.at_least:
+            found[tier] = {"spent": gone, "allowed": allowed}
+    return found
+
+
 def _over(  # noqa: PLR0917  (one tier's numbers)
     tier: str,
     count: int,

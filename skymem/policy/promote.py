@@ -15,7 +15,7 @@ from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
-from skymem.policy.earning import GATES, Known, Verdict, earned, nothing_known
+from skymem.policy.earning import GATES, Known, Verdict, earned, nothing_known, weigh
 from skymem.policy.echo import GATE as ECHO
 from skymem.policy.trust import GATE as HELD_BACK
 from skymem.policy.trust import is_held_back
@@ -58,6 +58,7 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
     chosen: set[str] = set()
     kept: Counter[str] = Counter()
+    highest = -1.0
     for entry in entries:
         if isinstance(entry, Damage):
             plan.decisions.append(quarantine(entry))
@@ -74,6 +75,7 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
         gate = keeps(entry, verdict, kinds, caution, echo_of)
         if gate or verdict.reason is None:
             kept[gate] += 1
+            highest = max(highest, weigh(entry.memory, kinds, known).importance)
         elif entry.id in chosen:
             plan.decisions.append(repeat(entry, "this run"))
         else:
@@ -81,6 +83,7 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
             earner(len(plan.decisions), entry, verdict, known)
             plan.decisions.append(leave("promote", entry, verdict.reason))
     plan.kept |= kept
+    plan.highest = highest if highest >= 0 else None
     return plan
 
 

@@ -31,13 +31,14 @@ async def live() -> Answer:
     responses={200: {"model": Health}},
 )
 def ready(request: Request) -> Answer:
-    """Whether the home can be worked with; `health` and `reasons` are those of `skymem check`.
+    """Whether the home can be worked with; `health` and its reasons are those of `skymem check`.
 
-    A home that is degraded is worked with all the same. Reasons are told to the operator alone.
+    A home that is degraded is worked with all the same. The reasons, in words (`reasons`) and each
+    with its id (`alarms`), are told to the operator alone.
     """
     found = health_of(home_of(request))
     if not caller_of(request).operator:
-        found = {"health": found["health"], "reasons": []}
+        found = {"health": found["health"], "reasons": [], "alarms": []}
     return Answer(found)
 
 

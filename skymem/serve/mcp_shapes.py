@@ -213,7 +213,7 @@ class Status(Told):
     tiers: dict[str, int]
     daemon_running: bool
     engine: dict[str, Any]
-    alarms: list[Any]
+    alarms: list[dict[str, Any]]
     notes: list[Any]
 
 

@@ -34,6 +34,7 @@ class Counts(Collector):
         yield from _results(self._results)
         yield from _runs(self._runs)
         yield _gauge("skymem_alarms", "Things that are wrong.", len(self._found["alarms"]))
+        yield _alarms(self._found["alarms"])
         for name in ("daemon", "engine"):
             up = float(bool(self._found[name]["running"]))
             yield _gauge(f"skymem_{name}_up", f"Whether the {name} runs.", up)
@@ -54,6 +55,14 @@ def metrics(home: Home) -> bytes:
 
 def _gauge(name: str, words: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, words, value=value)
+
+
+def _alarms(alarms: list[dict[str, Any]]) -> Metric:
+    """Each kind of alarm there is, and whose; of several alike, one."""
+    family = GaugeMetricFamily("skymem_alarm", "It is wrong now.", labels=["id", "agent"])
+    for name, agent in dict.fromkeys((one["id"], one["agent"] or "") for one in alarms):
+        family.add_metric([name, agent], 1.0)
+    return family
 
 
 def _agents(agents: list[dict[str, Any]]) -> Iterator[Metric]:

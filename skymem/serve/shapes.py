@@ -135,6 +135,7 @@ class Health(Told):
 
     health: str
     reasons: list[str]
+    alarms: list[dict[str, Any]]
 
 
 class Alive(Told):

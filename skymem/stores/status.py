@@ -1,6 +1,7 @@
 """Status files: written whole, from any process, never with memory text.
 
-`sky_last_action.json` is the last result of any job, `jobs/<name>.json` the last of each, and
+`sky_last_action.json` is the last result of any job, `jobs/<name>.json` the last of each (and what
+it has in common with those before, `lately`, by which it is seen that nothing comes of them), and
 `actions.jsonl` all of them, a line each: the file to `tail -F`. `seq` rises by one across
 processes.
 """
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from skymem.policy.alarming import lately
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held
@@ -47,7 +49,7 @@ class StatusFiles:
         self._files.make_directory(self._paths.run)
         with held(self._paths.run / "status.lock", "status", deadline_seconds=LOCK_SECONDS):
             seq = self._last_seq() + 1
-            record = {
+            record: dict[str, Any] = {
                 "ts": now,
                 "action": action,
                 "detail": detail,
@@ -58,7 +60,10 @@ class StatusFiles:
             self._tidy()
             self._rotate_actions(len(line))
             self._files.append(self.actions, line)
-            self._files.replace(self.jobs / f"{action}.json", line)
+            own = self.jobs / f"{action}.json"
+            before = (read_json(own) or {}).get("lately")
+            record["lately"] = lately(before, detail, now)
+            self._files.replace(own, json.dumps(record, allow_nan=False).encode() + b"\n")
             self._files.replace(self.last_action, line)
         return seq
 

@@ -209,7 +209,10 @@ def wrong_with(home: Outside, agents: Iterable[str]) -> list[str]:
     stats, status = home.done("index", "--stats"), home.done("status")
     wrong = [f"{agent}: {one}" for agent in agents for one in whole(stats, agent)]
     pending = status["engine"]["rag_pending"]
-    wrong += [*status["alarms"], *([f"pending: {pending}"] if pending else [])]
+    wrong += [
+        *(one["text"] for one in status["alarms"]),
+        *([f"pending: {pending}"] if pending else []),
+    ]
     return wrong if wrong or status["health"] == "healthy" else ["it is not healthy"]
 
 

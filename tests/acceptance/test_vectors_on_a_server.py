@@ -96,7 +96,7 @@ def test_recall_index_status_and_doctor_go_on_without_the_server_and_with_it_aga
     assert any(reason in told for told in late["degraded"])
     assert without["results"][0]["content"] == FACTS[1]
     assert [told for told in without["degraded"] if told.startswith(reason)]
-    assert [told for told in status["alarms"] if told.startswith(f"sky: {reason}")]
+    assert [one for one in status["alarms"] if one["text"].startswith(f"sky: {reason}")]
     assert check.code == 23
     assert reason in " ".join(doctor.out.split())
     assert forced["embedded"] == 0

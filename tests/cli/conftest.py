@@ -37,6 +37,11 @@ class Told:
         return json.loads(self.out)
 
 
+def texts(status: dict[str, Any]) -> list[str]:
+    """The alarms of a document, in words."""
+    return [one["text"] for one in status["alarms"]]
+
+
 @dataclass
 class Shell:
     """Runs the command on one home."""
@@ -52,6 +57,10 @@ class Shell:
     @property
     def short_term(self) -> Path:
         return self.agent_directory / "short_term.jsonl"
+
+    def alarms(self, *words: str) -> list[str]:
+        """What `status` says is wrong, in words."""
+        return texts(self(*words, "status", "--json").json)
 
     def __call__(self, *words: str, stdin: bytes = b"") -> Told:
         """In this process, through the one boundary that prints errors: for breadth."""

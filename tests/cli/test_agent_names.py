@@ -89,7 +89,7 @@ def test_a_linked_agent_directory_is_left_alone_and_told(shell: Shell, tmp_path:
     assert "linked" not in told.json["agents"]
     assert shell("--agent", "linked", "remember", "x").code != 0
     assert [path.name for path in outside.iterdir()] == ["short_term.jsonl"]
-    assert any("linked" in alarm for alarm in shell("status", "--json").json["alarms"])
+    assert any("linked" in alarm for alarm in shell.alarms())
 
 
 def test_a_directory_with_a_bad_name_is_left_alone_and_told(shell: Shell) -> None:
@@ -97,5 +97,5 @@ def test_a_directory_with_a_bad_name_is_left_alone_and_told(shell: Shell) -> Non
     told = shell("promote", "--json")
 
     assert list(told.json["agents"]) == ["sky"]
-    assert any("Sky" in alarm for alarm in shell("status", "--json").json["alarms"])
+    assert any("Sky" in alarm for alarm in shell.alarms())
     assert shell("doctor").code == 20

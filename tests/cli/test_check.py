@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from skymem.alarm_facts import disk_alarms
 from skymem.app import open_home
-from skymem.health import disk_reasons, health_of
+from skymem.health import health_of
 from skymem.stores.lock import held
 from tests.cli.conftest import Shell
 
@@ -201,8 +202,10 @@ def disk(*, blocks: int, available: int, inodes: int = 1000, left: int = 1000) -
         pytest.param(disk(blocks=10**7, available=10**6, inodes=0, left=0), [], id="no inodes"),
     ],
 )
-def test_a_disk_that_is_nearly_full_is_a_reason(found: os.statvfs_result, told: list[str]) -> None:
-    reasons = disk_reasons(found)
+def test_a_disk_that_is_nearly_full_is_a_reason(
+    shell: Shell, found: os.statvfs_result, told: list[str]
+) -> None:
+    reasons = [one.text for one in disk_alarms(open_home(str(shell.home)), found)]
 
     assert len(reasons) == len(told)
     assert all(words in reason for words, reason in zip(told, reasons, strict=True))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skymem.jobs.workplace import Workplace
-from tests.cli.conftest import OWNER, Shell
+from tests.cli.conftest import OWNER, Shell, texts
 
 READERS = [
     pytest.param(["status"], id="status"),
@@ -104,8 +104,8 @@ def test_a_short_term_that_is_no_file_is_told_and_the_others_are_shown(
     make(shell.short_term)
     status, agents = shell("status", "--json").json, shell("agents", "list", "--json").json
 
-    assert any(alarm.startswith("sky: ") for alarm in status["alarms"])
-    assert "short_term.jsonl" in "".join(status["alarms"])
+    assert any(alarm.startswith("sky: ") for alarm in texts(status))
+    assert "short_term.jsonl" in "".join(texts(status))
     counts = {one["name"]: one["tiers"]["short"]["count"] for one in agents["agents"]}
     assert counts == {"hobbs": 1, "sky": None}
     assert "alarm   sky: " in shell("agents", "list").out
@@ -149,5 +149,5 @@ def test_a_linked_default_agent_is_an_alarm_even_where_the_flat_file_is(
     shell.agent_directory.symlink_to(tmp_path)
     (shell.home / "memory/short_term.jsonl").write_text("")
 
-    assert any("symbolic link" in one for one in shell("status", "--json").json["alarms"])
+    assert any("symbolic link" in one for one in shell.alarms())
     assert shell("doctor").code == 20

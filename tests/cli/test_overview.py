@@ -8,7 +8,7 @@ from skymem.app import open_home
 from skymem.config.schedule_file import read_schedule
 from skymem.overview import daemon_overview, jobs_overview
 from skymem.stores.lock import held
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, texts
 
 
 def _beat(shell: Shell) -> None:
@@ -69,7 +69,7 @@ def test_a_failed_run_is_an_alarm(shell: Shell) -> None:
     found = shell("status", "--json").json
 
     assert found["health"] == "degraded"
-    assert found["alarms"] == ["promote failed: sky: no space"]
+    assert texts(found) == ["promote failed: sky: no space"]
     assert "no space" in shell("status").out
 
 
@@ -86,10 +86,10 @@ def test_a_failure_is_no_alarm_once_a_later_run_did_its_work(
     shell: Shell, words: list[str]
 ) -> None:
     _failed(shell)
-    assert shell("status", "--json").json["alarms"]
+    assert shell.alarms()
     shell(*words)
 
-    assert shell("status", "--json").json["alarms"] == []
+    assert shell.alarms() == []
 
 
 @pytest.mark.parametrize("words", [["rotate"], ["--agent", "hobbs", "trigger", COMBINED]])
@@ -100,22 +100,22 @@ def test_a_failure_stays_an_alarm_while_only_other_work_was_done(
     _failed(shell)
     shell(*words)
 
-    assert shell("status", "--json").json["alarms"] == ["promote failed: full"]
+    assert shell.alarms() == ["promote failed: full"]
 
 
 def test_a_failure_after_a_success_is_an_alarm(shell: Shell) -> None:
     shell("trigger", "memory_rotate_check")
     _failed(shell)
 
-    assert shell("status", "--json").json["alarms"] == ["promote failed: full"]
+    assert shell.alarms() == ["promote failed: full"]
 
 
 def test_a_failure_of_an_entry_that_is_gone_is_no_alarm(shell: Shell) -> None:
     _failed(shell, "nightly")
-    assert shell("status", "--json").json["alarms"] == []
+    assert shell.alarms() == []
     (shell.home / "schedule.yaml").write_text("not: a schedule\n")
 
-    assert shell("status", "--json").json["alarms"] == ["nightly failed: full"]
+    assert shell.alarms() == ["nightly failed: full"]
 
 
 def test_what_could_not_be_read_is_an_alarm_with_its_place(shell: Shell) -> None:
@@ -124,7 +124,7 @@ def test_what_could_not_be_read_is_an_alarm_with_its_place(shell: Shell) -> None
     assert shell("promote", "--json").json["quarantined"] == 1
     found = shell("status", "--json").json
 
-    (alarm,) = found["alarms"]
+    (alarm,) = texts(found)
     assert alarm.startswith("sky: 1 unreadable piece(s) in memory/sky/quarantine, with why beside")
     assert "append what you mended anew" in alarm
 
@@ -192,7 +192,7 @@ def test_a_daemon_without_a_sign_of_life_is_an_alarm(shell: Shell) -> None:
         found = shell("status", "--json").json
 
     assert found["health"] == "degraded"
-    assert "no sign of life" in found["alarms"][0]
+    assert "no sign of life" in texts(found)[0]
 
 
 def _engine_says(shell: Shell, **facts: object) -> None:
@@ -205,7 +205,7 @@ INDEX: dict[str, object] = {"chunks": 10, "building": None, "problems": []}
 
 def test_an_index_that_grows_past_what_its_vectors_explain_is_an_alarm(shell: Shell) -> None:
     _engine_says(shell, running=True, dimension=384, agents={"sky": INDEX})
-    assert shell("status", "--json").json["alarms"] == []
+    assert shell.alarms() == []
 
     file = shell.home / "rag/chroma_store/sky/g1/data_level0.bin"
     file.parent.mkdir(parents=True)
@@ -214,8 +214,8 @@ def test_an_index_that_grows_past_what_its_vectors_explain_is_an_alarm(shell: Sh
     found = shell("status", "--json").json
 
     assert found["health"] == "degraded"
-    assert "sky: its index takes 10,737,4" in found["alarms"][0]
-    assert "skymem index --force" in found["alarms"][0]
+    assert "sky: its index takes 10,737,4" in texts(found)[0]
+    assert "skymem index --force" in texts(found)[0]
 
 
 def test_an_index_made_anew_is_shown_with_its_progress(shell: Shell) -> None:
@@ -228,7 +228,7 @@ def test_an_index_made_anew_is_shown_with_its_progress(shell: Shell) -> None:
     damaged = {**INDEX, "building": building, "problems": ["sky: index g1 was damaged"]}
     _engine_says(shell, dimension=384, agents={"sky": damaged})
     found = shell("status", "--json").json
-    assert (found["health"], found["alarms"]) == ("degraded", ["sky: index g1 was damaged", words])
+    assert (found["health"], texts(found)) == ("degraded", ["sky: index g1 was damaged", words])
 
 
 def test_an_engine_counts_as_running_only_while_its_lock_is_held(shell: Shell) -> None:
@@ -247,4 +247,4 @@ def test_an_engine_without_a_model_is_an_alarm(shell: Shell) -> None:
     found = shell("status", "--json").json
 
     assert found["health"] == "degraded"
-    assert found["alarms"] == ["engine: the engine is not available: no model"]
+    assert texts(found) == ["engine: the engine is not available: no model"]

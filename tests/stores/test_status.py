@@ -70,7 +70,7 @@ def test_a_result_is_in_all_three_files_with_what_row_p3_names(files: StatusFile
         "seq": 1,
         "schema_version": 1,
     }
-    assert files.read_jobs() == {"memory_rotate_check": record}
+    assert files.read_jobs() == {"memory_rotate_check": {**record, "lately": {}}}
     assert json.loads(files.actions.read_bytes()) == record
 
 
