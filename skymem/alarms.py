@@ -26,6 +26,8 @@ from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
 from skymem.model.alarm import Alarm, alarm
+from skymem.policy.news import key_of
+from skymem.stores.alarm_record import AlarmRecord, read_record
 from skymem.stores.damages import NAMED_MAX
 from skymem.stores.erasures import Erasures
 from skymem.stores.violations import read_violations
@@ -73,7 +75,30 @@ def alarms_of(
         *_failures(home, jobs, agent),
         *alarms_of_runs(home, jobs, agents, at),
     ]
-    return not_off(home, found)
+    record = read_record(home.paths)
+    found += _untold(home, record)
+    return not_off(home, [_dated(one, record) for one in found])
+
+
+def _untold(home: Home, record: AlarmRecord) -> Iterator[Alarm]:
+    """Who is to be told of alarms and can't be."""
+    rules = home.rules.alarms
+    for name, wanted in (("command", bool(rules.command)), ("webhook", rules.webhook is not None)):
+        told = record.channels.get(name)
+        if wanted and told is not None and told.failing is not None:
+            times = f"{told.failing.times:,} time(s)"
+            text = f"{name} could not be told of alarms, {times}: {told.failing.why}"
+            yield alarm("notify_failed", text, since=told.failing.since)
+
+
+def _dated(one: Alarm, record: AlarmRecord) -> Alarm:
+    """With since when it holds, where nobody but the daemon's lookout has seen it begin."""
+    if one.since is not None:
+        return one
+    key = key_of(one)
+    seen = (told.seen.get(key) for told in record.channels.values())
+    begun = [each.here for each in seen if each is not None and each.gone is None]
+    return one._replace(since=min(begun)) if begun else one
 
 
 def not_off(home: Home, alarms: Sequence[Alarm]) -> list[Alarm]:

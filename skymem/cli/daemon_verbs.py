@@ -82,6 +82,7 @@ def _setting(home: Any, log_level: str, release: str) -> Any:
         files=home.files,
         schedule=read_schedule(home.paths.schedule),
         reread=reread,
+        alarms=lambda: read_rules(home.paths.rules).alarms,
         environment=os.environ,
         clock=now,
         command=command,

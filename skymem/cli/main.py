@@ -6,6 +6,7 @@ import typer
 
 from skymem.cli import (
     agents_verbs,
+    alarm_verbs,
     audit_verbs,
     config_verbs,
     context_verbs,
@@ -101,6 +102,7 @@ for verb in (
     schedule_verbs.resume,
     home_verbs.status,
     watch_verbs.check,
+    alarm_verbs.alarms,
     memory_verbs.remember,
     recall_verbs.recall,
     listing_verbs.recent,

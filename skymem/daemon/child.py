@@ -13,9 +13,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-from skymem.daemon.stop import Stop
+from typing import Any, Final, Protocol
 
 TICK_SECONDS: Final = 0.2
 """How soon a timeout or a signal is noticed while a run is in hand; an idle daemon has no ticks."""
@@ -41,6 +39,14 @@ TIMED_OUT: Final = 124
 """The exit code of a child that ended with 0 only when its time was over, as timeout(1) has it."""
 
 
+class Ending(Protocol):
+    """Who says when children must end: `Stop`."""
+
+    @property
+    def terminate_at(self) -> float:
+        """When those still running are sent SIGTERM, on the monotonic clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChildEnd:
     """How a child ended."""
@@ -58,7 +64,7 @@ class ChildEnd:
     """It was ended because the daemon ends."""
 
 
-def run_child(command: Sequence[str], *, timeout_seconds: float, stop: Stop) -> ChildEnd:
+def run_child(command: Sequence[str], *, timeout_seconds: float, stop: Ending) -> ChildEnd:
     """Run `command` to its end, its stderr ours, and say how it went; raises nothing.
 
     After `timeout_seconds`, or when `stop` says so, its group gets SIGTERM and later SIGKILL.
@@ -78,7 +84,7 @@ class _Watch:
     """Reads what a child prints until it ends, and ends it when it must."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], timeout_seconds: float, stop: Stop
+        self, process: subprocess.Popen[bytes], timeout_seconds: float, stop: Ending
     ) -> None:
         self._process = process
         self._timeout_seconds = timeout_seconds

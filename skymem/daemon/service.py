@@ -13,6 +13,7 @@ from skymem.daemon.clocks import Change, Clocks, reader
 from skymem.daemon.engine_link import EngineLink
 from skymem.daemon.heart import Heart, heartbeat_seconds
 from skymem.daemon.journal import Journal, iso_time
+from skymem.daemon.lookout import Lookout
 from skymem.daemon.notify import Notifier
 from skymem.daemon.pauses import Pauses
 from skymem.daemon.reload import Configuration, difference
@@ -114,6 +115,9 @@ class Service:
             stop=setting.stop,
         )
         self._configuration = Configuration(setting.reread, self._journal, setting.clock)
+        self._lookout = Lookout(
+            setting.command, setting.alarms, journal=self._journal, stop=setting.stop
+        )
         self._pauses = Pauses(setting.paths, setting.files)
         self._triggers = Triggers(
             setting.paths,
@@ -152,6 +156,7 @@ class Service:
             self._stop.sleep(IDLE_SECONDS)
         timer.close()
         self._triggers.close()
+        self._lookout.close()
         self._engine.say_goodbye()
         self._beat("stopped")
 
@@ -230,6 +235,7 @@ class Service:
             self._reload(timer)
         self._triggers.look(self._changed, stopping=self._stop.asked())
         self._engine.look()
+        self._lookout.look()
         limit = self._notifier.watchdog_seconds
         if limit is not None and timer.turns_over(limit / 2):
             self._notifier.watchdog()
@@ -244,6 +250,7 @@ class Service:
         """Go by the new files, or by the old ones where those can't be used (hazard F4)."""
         self._notifier.reloading()
         new = self._configuration.read()
+        self._lookout.reread()
         if new is not None:
             changed = difference(self._schedule, new)
             self._schedule = new

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from skymem.daemon.clocks import Reading
 from skymem.daemon.stop import Stop
 from skymem.daemon.timing import FIRST_RUN_SECONDS
+from skymem.model.alarm import AlarmRules
 from skymem.model.schedule import Schedule
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
@@ -35,6 +36,9 @@ class Setting:
 
     reread: Callable[[], Schedule] | None = None
     """Reads both files of the home anew, for a reload; raises what is wrong with either."""
+
+    alarms: Callable[[], AlarmRules] | None = None
+    """Gives the rules of alarms as they stand; with none nobody is ever told of one."""
 
     environment: MutableMapping[str, str] = field(default_factory=dict)
     """Where the service manager left word of itself; what is meant for us is taken out."""

@@ -6,10 +6,8 @@ server could hold the engine up, or run code in it.
 """
 
 import contextlib
-import os
 import socket
 import ssl
-import stat
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -21,6 +19,7 @@ from urllib.parse import urlsplit
 from skymem.config.remote_section import API
 from skymem.engine.vectors import IndexAwayError
 from skymem.model.rules import RemoteRules
+from skymem.stores.token_file import bearer, read_token
 
 TICK_SECONDS: Final = 0.02
 """Between two looks at what waits for the engine, while a call is under way."""
@@ -30,7 +29,6 @@ THREADS: Final = 2
 
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 CHUNK_BYTES: Final = 256 * 1024
-TOKEN_BYTES_MAX: Final = 8192
 
 
 class Answer(NamedTuple):
@@ -180,32 +178,10 @@ class Link:
                 name = self._remote.token_env
                 raise ValueError(f"the engine was started without the variable {name}")
         elif self._remote.token_file is not None:
-            token = _read_token(self._remote.token_file)
+            token = read_token(self._remote.token_file)
         if not token:
             return {}
-        if not (token.isascii() and token.isprintable() and " " not in token):
-            raise ValueError("what should be its token is not one word of ASCII")
-        return {"Authorization": f"Bearer {token}", "X-Chroma-Token": token}
-
-
-def _read_token(path: str) -> str:
-    """Read a file that nobody else may read; its errors are ValueErrors that name it."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise ValueError(f"token_file {path}: {error.strerror}") from error
-    try:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode):
-            raise ValueError(f"token_file {path} is no regular file")
-        if mode & 0o077:
-            raise ValueError(f"token_file {path} is open to others (chmod 600 {path})")
-        token = os.read(fd, TOKEN_BYTES_MAX).decode(errors="replace").strip()
-    finally:
-        os.close(fd)
-    if not token:
-        raise ValueError(f"token_file {path} is empty")
-    return token
+        return {"Authorization": bearer(token), "X-Chroma-Token": token}
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:

@@ -125,6 +125,11 @@ class HomePaths:
         return self.state / "redacted" / f"{agent}.json"
 
     @property
+    def alarms(self) -> Path:
+        """What was told of alarms, and to whom."""
+        return self.state / "alarms.json"
+
+    @property
     def clock(self) -> Path:
         """When the clocks were last seen in order."""
         return self.state / "clock.json"
