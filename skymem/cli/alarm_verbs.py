@@ -86,5 +86,5 @@ def _tell(home: "Home") -> None:
     from skymem.notifying import tell
 
     render.document({"told": tell(home)})
-    if signal_name := home.stop():
-        raise InterruptedRunError(signal_name)
+    if home.stop():
+        raise typer.Exit(InterruptedRunError.exit_code)

@@ -86,6 +86,8 @@ class Lookout:
             timeout_seconds=TIMEOUT_SECONDS + 2 * self._rules.deadline_seconds,
             stop=self._ending,
         )
+        if end.interrupted:
+            return
         if end.exit_code:
             self._complain(end.error or f"ended with exit code {end.exit_code}")
             return
