@@ -319,8 +319,7 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         },
         "steps": dict(steps),
     }
-    for key in ("dry_run", "recovered", "unfinished", "calibration"):
-    for key in ("dry_run", "recovered", "unfinished", "highest"):
+    for key in ("dry_run", "recovered", "unfinished", "calibration", "highest"):
         if key in promote:
             whole[key] = promote[key]
     whole |= _taken_out(promote, rotate)

@@ -33,13 +33,12 @@ def own_keys(job: str, each: Sequence[Counted]) -> dict[str, Any]:
 
 def _promote(each: Sequence[Counted]) -> dict[str, Any]:
     calibration = {name: told for one in each for name, told in one.calibration.items()}
+    highest = highest_of(one.highest for one in each)
     return {
         "promoted": sum(one.actions["promote"] for one in each),
+        **({} if highest is None else {"highest": highest}),
         **({"calibration": calibration} if calibration else {}),
     }
-    highest = highest_of(one.highest for one in each)
-    seen = {} if highest is None else {"highest": highest}
-    return {"promoted": sum(one.actions["promote"] for one in each), **seen}
 
 
 def _rotate(each: Sequence[Counted]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_the_oldest_segments_give_way_by_age_and_by_size(
         noted(paths, day * DAY, f"n{day}")
     assert len(segments(paths)) == 10
     noted(paths, 405 * DAY, "later")  # those of the days 0 to 3 ended more than 400 days ago
-    assert [one.id for one in events_of(paths, "sky")][0] == "n4"
+    assert next(one.id for one in events_of(paths, "sky")) == "n4"
     monkeypatch.setattr(recall_events, "SEGMENTS_MAX", 3)
     noted(paths, 406 * DAY, "last")
     assert [one.id for one in events_of(paths, "sky")][-2:] == ["later", "last"]
