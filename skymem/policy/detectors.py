@@ -29,6 +29,8 @@ TEXT_LETTERS_MAX: Final = 1_000_000
 def spans(text: str, *, personal: bool = False) -> list[Span]:
     """Find every secret of a text, in order; none overlaps another."""
     found: list[Span] = []
+    if not personal and not _SIGN.search(text):  # a twentieth of what each sign by itself takes
+        return found
     for one in _candidates(text, personal=personal):
         if not any(one.start < other.end and other.start < one.end for other in found):
             found.append(one)
@@ -227,3 +229,7 @@ def sign_pattern(more: Iterable[str] = ()) -> re.Pattern[bytes]:
         by_first.setdefault(sign[0], []).append(re.escape(sign[1:]))
     each = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_first.items())
     return re.compile("|".join(each).encode())
+
+
+_SIGN: Final = re.compile(sign_pattern().pattern.decode())
+"""In every text that holds a secret which is no personal datum."""
