@@ -29,8 +29,10 @@ SHARE_BYTES: Final = 8 * 1024 * 1024
 
 NORM_TOLERANCE: Final = 1e-3
 RESIDENT_BYTES_MAX: Final = 192 * 1024 * 1024
-"""Mapped pages that may stay in memory after a scan; beyond, they are given back. They are the file's
-own, which the kernel may take at any time; to map 100,000 vectors anew takes 7 ms of each query."""
+"""Mapped pages that may stay in memory after a scan; beyond, they are given back.
+
+They are the file's own, which the kernel may take at any time; to map 100,000 vectors anew took
+7 ms of each query."""
 
 
 class Matrix:
