@@ -9,7 +9,7 @@ It needs the extra `langgraph`, and is the one module that imports it.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -117,9 +117,10 @@ class SkymemStore(BaseStore):
         results = [reading.answer(op) for op in asked]
         puts: dict[str, PutOp] = {_named(op): op for op in asked if isinstance(op, PutOp)}
         changes = {name: self._change(op) for name, op in puts.items() if op.value is not None}
+        rules = self._states.home.rules.trust
         changes |= {
-            name: _refreshed(kept.id)
-            for name, kept in reading.refreshed.items()
+            name: _refreshed(own, rules)
+            for name, own in reading.refreshed.items()
             if name not in puts
         }
         if changes:
@@ -204,7 +205,7 @@ class _Reading:
 
     def _get(self, op: GetOp) -> Item | None:
         kept = newest(self._got[_named(op)])
-        if kept is None or not is_item(kept.memory):
+        if kept is None or not _has_form(kept.memory.metadata):
             return None
         self._refresh(kept, wanted=op.refresh_ttl)
         return Item(**_item(kept.memory))
@@ -254,8 +255,14 @@ class _Reading:
 
 
 def is_item(memory: Memory) -> bool:
-    """Whether a memory is an item, whoever wrote its line."""
+    """Whether a memory is the item that its line says: what a hand copied is not twice there."""
     about = memory.metadata
+    return _has_form(about) and name_of(memory.source_id or "") == _name(
+        about["namespace"], about["key"]
+    )
+
+
+def _has_form(about: Mapping[str, Any]) -> bool:
     return (
         isinstance(about.get("value"), dict)
         and isinstance(about.get("key"), str)
@@ -269,8 +276,12 @@ def _is_searched(memory: Memory) -> bool:
 
 
 def _named(op: GetOp | PutOp) -> str:
+    return _name(op.namespace, op.key)
+
+
+def _name(namespace: Sequence[str], key: str) -> str:
     """The name of an item; it tells nothing of namespace and key, as ids stand in the ledger."""
-    return f"{KIND}-{blake2b(canonical([*op.namespace, op.key]), digest_size=16).hexdigest()}"
+    return f"{KIND}-{blake2b(canonical([*namespace, key]), digest_size=16).hexdigest()}"
 
 
 def _life(ttl: float | None, moment: float) -> dict[str, Any]:
@@ -309,8 +320,9 @@ def _ttl(memory: Memory) -> float | None:
 
 def _seconds(memory: Memory, name: str) -> float | None:
     """A number of the metadata; of what a hand put there, none that can't be meant."""
-    value = memory.metadata.get(name)
-    return value if type(value) in (int, float) and 0 < value < SECONDS_MAX else None
+    value: Any = memory.metadata.get(name)
+    meant = isinstance(value, int | float) and 0 < value < SECONDS_MAX
+    return float(value) if meant else None
 
 
 def _item(memory: Memory) -> dict[str, Any]:

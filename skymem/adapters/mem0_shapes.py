@@ -68,14 +68,17 @@ def about_of(memory: Memory) -> dict[str, Any]:
 
 
 def metadata_of(memory: Memory) -> dict[str, Any]:
-    """The metadata of mem0's callers."""
+    """The metadata of mem0's callers; of what `skymem import` took from mem0 as well."""
+    source = memory.fields.get("source")
+    came = source.get("metadata") if isinstance(source, dict) else None
     beside = _ours(memory).get("metadata")
     plainly = {
         name: value
         for name, value in memory.metadata.items()
         if name != OURS and name not in IN_THE_TABLE
     }
-    return {**plainly, **(beside if isinstance(beside, dict) else {})}
+    parts = [one for one in (came, plainly, beside) if isinstance(one, dict)]
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def payload_of(memory: Memory) -> dict[str, Any]:
@@ -101,9 +104,9 @@ def item(kept: Kept, **more: Any) -> dict[str, Any]:
 
 def born(memory: Memory) -> float | None:
     """When mem0's memory was made, epoch seconds: this may be a later state of it."""
-    own = _ours(memory).get("created_at")
-    meant = type(own) in (int, float) and 0 < own < SECONDS_MAX
-    return own if meant else changed(memory)
+    own: Any = _ours(memory).get("created_at")
+    meant = isinstance(own, int | float) and 0 < own < SECONDS_MAX
+    return float(own) if meant else changed(memory)
 
 
 def changed(memory: Memory) -> float | None:
