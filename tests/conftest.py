@@ -41,7 +41,8 @@ def empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(("SKYMEM_", "MILTON_", "XDG_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("SKYMEM_ENGINE", "off")  # a test that is about it takes this away
+    for name in ("SKYMEM_ENGINE", "SKYMEM_HOOK_STANDBY"):
+        monkeypatch.setenv(name, "off")  # a test that is about it takes this away
 
 
 def line(content: str, importance: float | None = 0.5, ts: float = START, **more: Any) -> bytes:

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from skymem.engine.asking import ASK_SECONDS, Asking
@@ -68,7 +69,6 @@ class Engine(Asking):
         self._lock = threading.Lock()
         self._dialogue: Dialogue | None = None
         self._pid = os.getpid()
-        self._version = ""
         self._sent_away = 0
 
     # -- what can be asked ----------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Engine(Asking):
             EngineUnavailableError: it is of a newer release than this process, or may not be
                 replaced by it.
         """
-        ours = Greeting(PROTOCOL, self._own_version(), self._settings_key)
+        ours = Greeting(PROTOCOL, own_version(), self._settings_key)
         fits = False
         try:
             theirs = self._greeting_of(dialogue, ours, deadline)
@@ -344,9 +344,10 @@ class Engine(Asking):
                 self._dialogue.close()  # our copy of the descriptor alone
                 self._dialogue = None
 
-    def _own_version(self) -> str:
-        if not self._version:
-            from importlib.metadata import version
 
-            self._version = version("skymem")
-        return self._version
+@cache
+def own_version() -> str:
+    """Of which release this process is; looked up once, as that costs more than a question."""
+    from importlib.metadata import version
+
+    return version("skymem")

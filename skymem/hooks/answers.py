@@ -10,9 +10,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from skymem.errors import EngineUnavailableError
+from skymem.errors import BusyError, EngineUnavailableError
 from skymem.hooks.event import TEXT_LETTERS_MAX, Event, utf8
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ MEMORIES_MAX: Final = 6
 PROMPT_LETTERS_MAX: Final = 4_000
 """Of a prompt, what is asked about: somebody may paste a book."""
 
-ENGINE_SECONDS: Final = 0.2
-"""What the engine may take of a prompt's time, for all it is asked."""
+ENGINE_SECONDS: Final = 0.12
+"""What the engine may take of a prompt's time, for all it is asked: what is left is for words."""
 
 DONE_LETTERS_MAX: Final = 600
 ANSWER_LETTERS_MAX: Final = 900
@@ -84,6 +84,7 @@ def prompt(home: "Home", agent: str, event: Event, settings: "HookSettings") -> 
 
         if told and home.rules.recall_log:
             note_recalled(home.paths, home.files, agent, told)
+        _stand_by(home, agent)
 
     return Answer(text, [*found.degraded, *home.faults], warning, count)
 
@@ -130,10 +131,10 @@ class _Hurried:
         """Why one that runs did not answer."""
 
     def connect(self) -> "Vectors":
-        """Give what recall asks.
+        """Give what recall asks, which has said a word already: a hung one costs no more than that.
 
         Raises:
-            EngineUnavailableError: none runs, or none is to be used.
+            EngineUnavailableError, BusyError: none runs, none is to be used, or it hangs.
         """
         from skymem.app import engine_allowed
 
@@ -145,16 +146,18 @@ class _Hurried:
         from skymem.engine.client import Engine
 
         engine = Engine(home.paths, home.files, home.rules.engine, start=False)
-        return _Moment(self, engine, time.monotonic() + ENGINE_SECONDS)
+        moment = _Moment(self, engine)
+        moment.ask(lambda left: engine.overview(deadline_seconds=left))
+        return moment
 
 
 @dataclass(slots=True)
 class _Moment:
-    """A connection that has to have answered all by a moment."""
+    """A connection that takes no more than a moment for all it is asked."""
 
     hurried: _Hurried
     engine: "Engine"
-    ends: float
+    left: float = ENGINE_SECONDS
 
     def running(self) -> bool:
         """It is not started here, so that it need not be waited for."""
@@ -171,12 +174,25 @@ class _Moment:
         deadline_seconds: float = ENGINE_SECONDS,
     ) -> dict[str, Any]:
         """Ask, in what is left of its moment."""
-        left = max(0.0, min(deadline_seconds, self.ends - time.monotonic()))
+
+        def query(left: float) -> dict[str, Any]:
+            seconds = min(deadline_seconds, left)
+            return self.engine.query(
+                agent, text, limit, collections, also, deadline_seconds=seconds
+            )
+
+        return self.ask(query)
+
+    def ask(self, call: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
+        """Make a call that is told what it may take."""
+        began = time.monotonic()
         try:
-            return self.engine.query(agent, text, limit, collections, also, deadline_seconds=left)
+            return call(self.left)
         except EngineUnavailableError as error:
             self.hurried.failed = str(error)
             raise
+        finally:
+            self.left = max(0.0, self.left - (time.monotonic() - began))
 
 
 def _recalled(home: "Home", agent: str, asked: str, session: str, hurried: _Hurried) -> "Recall":
@@ -192,8 +208,16 @@ def _recalled(home: "Home", agent: str, asked: str, session: str, hurried: _Hurr
         here = bool(session) and memory.metadata.get("session") == session
         return not here and audience.admits_beside_notes(memory)
 
-    request = ask(asked, MEMORIES_MAX, "auto", filters=Filters(besides=admits))
-    return recall(home.workplace(), agent, request, hurried.connect)
+    mode, without = "auto", ""
+    try:
+        vectors: Vectors | None = hurried.connect()
+    except (EngineUnavailableError, BusyError) as error:
+        vectors, mode, without = None, "deterministic", f"by words only: {error}"
+    request = ask(asked, MEMORIES_MAX, mode, filters=Filters(besides=admits))
+    found = recall(home.workplace(), agent, request, lambda: cast("Vectors", vectors))
+    if without:
+        found.degraded.append(without)
+    return found
 
 
 def _composed(asked: str, found: "Recall", settings: "HookSettings") -> tuple[str, list[str]]:
@@ -211,11 +235,19 @@ def _composed(asked: str, found: "Recall", settings: "HookSettings") -> tuple[st
 
 
 def _wake(home: "Home", agent: str) -> None:
-    """Have an engine running by the time of the next prompt."""
+    """Have all at hand by the time of the next prompt."""
     from skymem.app import engine_allowed
 
+    _stand_by(home, agent)
     if engine_allowed():
         home.engine().query(agent, "hello", 1)
+
+
+def _stand_by(home: "Home", agent: str) -> None:
+    """Have the next prompt answered by a process that has all at hand."""
+    from skymem.hooks import starting
+
+    starting.ensure(home, agent)
 
 
 def _append(home: "Home", agent: str, event: Event, text: str) -> None:

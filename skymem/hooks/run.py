@@ -15,6 +15,7 @@ from skymem.hooks.event import Event, NoEventError
 from skymem.hooks.watchdog import UnreadableError, read_all, within
 
 if TYPE_CHECKING:
+    from skymem.app import Home
     from skymem.hooks.answers import Answer
 
 EVENTS: Final = {
@@ -51,22 +52,20 @@ def run_hook(verb: str, home: str | None, agent: str | None) -> None:
 
     def work(report: Callable[[bytes], None]) -> None:
         answer = _answer(verb, home, agent, event)
-        told = [answer.context, [*answer.notes], answer.warning]
-        report(json.dumps(told).encode())
+        report(json.dumps(spelled(verb, answer)).encode())
         answer.afterwards()
 
     done = within(until, work)
     if done.report is None:
-        said = done.said.splitlines()
-        why = said[-1].removeprefix("skymem: ")[:LETTERS_MAX] if said else "it said nothing"
-        for line in said:
-            _complain(line.removeprefix("skymem: "))
-        _tell(verb, "", f"skymem: {FAILED[verb]}: {why}")
-        return
-    context, notes, warning = json.loads(done.report)
-    for note in notes:
-        _complain(note)
-    _tell(verb, context, f"skymem: {warning}" if warning else "")
+        said, told = _failure(verb, done.said)
+    else:
+        said, told = json.loads(done.report)
+    sys.stderr.write(said)
+    try:
+        sys.stdout.write(told)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever asked has left
+        sys.stdout = None
 
 
 def _seconds(verb: str) -> float:
@@ -78,15 +77,17 @@ def _seconds(verb: str) -> float:
     return seconds if 0 < seconds <= SECONDS_MAX else SECONDS[verb]
 
 
-def _answer(verb: str, name: str | None, agent: str | None, event: Event) -> "Answer":
-    """Do the work, in the child."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that nothing here is for
-    from skymem.app import agent_from_environment, open_home
+def answer_of(home: "Home", verb: str, agent: str | None, event: Event) -> "Answer":
+    """Do the work, in a home that is open.
+
+    Raises:
+        SkymemError: as the work meets it.
+    """
+    from skymem.app import agent_from_environment
     from skymem.config.hook_variables import hook_settings
     from skymem.hooks.answers import HOOKS, Answer
     from skymem.policy.admit import check_agent_name
 
-    home = open_home(name, become_owner=True, appending=True, lenient=True)
     home.program, home.door = "hook", f"hook:{verb}"
     whom = check_agent_name(agent_from_environment() if agent is None else agent)
     home = home.bind(whom)
@@ -96,24 +97,47 @@ def _answer(verb: str, name: str | None, agent: str | None, event: Event) -> "An
     return HOOKS[verb](home, whom, event, settings)
 
 
-def _tell(verb: str, context: str, message: str) -> None:
-    """Print the answer in the documented shape; nothing where there is nothing to say."""
+def spelled(verb: str, answer: "Answer") -> tuple[str, str]:
+    """An answer as it is told: on stderr, and on stdout."""
+    said = [*answer.notes, *([answer.warning] if answer.warning else [])]
+    message = f"skymem: {answer.warning}" if answer.warning else ""
+    return "".join(map(_complaint, said)), _document(verb, answer.context, message)
+
+
+def _answer(verb: str, name: str | None, agent: str | None, event: Event) -> "Answer":
+    """Do the work, in the child."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that nothing here is for
+    from skymem.app import open_home
+
+    home = open_home(name, become_owner=True, appending=True, lenient=True)
+    return answer_of(home, verb, agent, event)
+
+
+def _failure(verb: str, said: str) -> tuple[str, str]:
+    """Tell that the work came to nothing, and why: the last that was said."""
+    lines = said.splitlines()
+    why = lines[-1].removeprefix("skymem: ")[:LETTERS_MAX] if lines else "it said nothing"
+    failed = f"{FAILED[verb]}: {why}"
+    complaints = [*(line.removeprefix("skymem: ") for line in lines), failed]
+    return "".join(map(_complaint, complaints)), _document(verb, "", f"skymem: {failed}")
+
+
+def _document(verb: str, context: str, message: str) -> str:
+    """The documented shape of what a coding agent reads; "" where there is nothing to say."""
     told: dict[str, Any] = {}
     if context:
         about = {"hookEventName": EVENTS[verb], "additionalContext": context}
         told["hookSpecificOutput"] = about
     if message:
-        _complain(message.removeprefix("skymem: "))
         told["systemMessage"] = message
-    if told:
-        try:
-            sys.stdout.write(json.dumps(told) + "\n")
-            sys.stdout.flush()
-        except BrokenPipeError:  # whoever asked has left
-            sys.stdout = None
+    return json.dumps(told) + "\n" if told else ""
 
 
 def _complain(text: str) -> None:
+    sys.stderr.write(_complaint(text))
+
+
+def _complaint(text: str) -> str:
     from skymem.model.harmless import harmless
 
-    sys.stderr.write(f"skymem: {harmless(text)}\n")
+    return f"skymem: {harmless(text)}\n"

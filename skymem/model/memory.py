@@ -101,7 +101,8 @@ class Memory:
         """A field of the table, where its spelling puts it: at the top or in `metadata`."""
         if name in self.fields:
             return self.fields[name]
-        return self.metadata.get(name)
+        inner = self.fields.get("metadata")  # as `metadata`: this is asked a million times
+        return inner.get(name) if isinstance(inner, dict) else None
 
     @property
     def others(self) -> dict[str, Any]:
@@ -203,8 +204,12 @@ class Memory:
     @property
     def scope(self) -> dict[str, str]:
         """Whom it concerns: `scope`, `user_id`, `session`, `tenant`, those that are given."""
-        found = {name: _text(self.field(name)) for name in SCOPE}
+        found = {name: self.concerns(name) for name in SCOPE}
         return {name: value for name, value in found.items() if value is not None}
+
+    def concerns(self, name: str) -> str | None:
+        """One part of its scope; None where it is not given."""
+        return _text(self.field(name))
 
     @property
     def record_type(self) -> str | None:

@@ -168,7 +168,7 @@ class Audience:
 
     def admits(self, memory: Memory) -> bool:
         """Whether a memory may stand there: it is not sensitive, and of this user or of nobody."""
-        whose = memory.scope.get("user_id")
+        whose = memory.concerns("user_id")
         return memory.sensitivity is None and whose in (None, self.user_id)
 
     def admits_beside_notes(self, memory: Memory) -> bool:

@@ -62,6 +62,16 @@ def stems(words: Iterable[str]) -> set[str]:
     return {stem(word) for word in words}
 
 
+def terms_in(words: AbstractSet[str], wanted: Iterable[str]) -> set[str]:
+    """Which of these stems the words of a memory have.
+
+    A stem begins with the letter of its word, so that of most words none need be made.
+    """
+    wanted = frozenset(wanted)
+    initials = frozenset(one[:1] for one in wanted)
+    return {made for word in words if word[0] in initials and (made := stem(word)) in wanted}
+
+
 def _without_clauses(words: AbstractSet[str]) -> set[str]:
     pairs = {word for word in words if len(word) == 2 and UNSPACED.fullmatch(word)}
     return {

@@ -33,10 +33,14 @@ class Scale:
     bias: float
     now_us: int
 
-    def weigh(self, memory: Memory) -> Parts:
-        """Weigh one."""
-        words = rank.tokens_of(memory.searchable, memory.tags)
-        text = rank.text_score(self.tokens, words)
+    @staticmethod
+    def words_of(memory: Memory) -> set[str]:
+        """The words it is found by."""
+        return rank.tokens_of(memory.searchable, memory.tags)
+
+    def weigh(self, memory: Memory, words: AbstractSet[str] | None = None) -> Parts:
+        """Weigh one; its words are given by who has them already."""
+        text = rank.text_score(self.tokens, self.words_of(memory) if words is None else words)
         recent = rank.recency(memory.time_us, self.now_us)
         importance = worth(memory).importance
         score = rank.deterministic(text, recent, importance, self.bias)

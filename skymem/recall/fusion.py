@@ -14,7 +14,7 @@ import numpy as np
 
 from skymem.policy import fusion
 from skymem.policy.rank import recency, tokens_of
-from skymem.policy.terms import stems, terms
+from skymem.policy.terms import terms, terms_in
 from skymem.policy.when import Times, times_of
 from skymem.recall.candidate import Candidate, Scale
 from skymem.recall.lexicon import Lexicon
@@ -40,13 +40,12 @@ class Loose:
     """A memory that the word index does not have: of short-term, or not come to yet."""
 
     candidate: Candidate
-    stems: set[str]
+    words: set[str]
 
     @classmethod
-    def of(cls, candidate: Candidate) -> "Loose":
-        """Take its words."""
-        memory = candidate.memory
-        return cls(candidate, stems(tokens_of(memory.searchable, memory.tags)))
+    def of(cls, candidate: Candidate, words: set[str] | None = None) -> "Loose":
+        """Take its words, which are given by who has them already."""
+        return cls(candidate, Scale.words_of(candidate.memory) if words is None else words)
 
 
 @dataclass(slots=True)
@@ -100,8 +99,9 @@ class Field:
         self._times: Times = times_of(query, scale.now_us)
         self._terms = dict.fromkeys(sorted(terms(query)), 0.0)
         self._listed = {term: lexicon.with_stem(term) for term in self._terms}
+        self._had = [terms_in(one.words, self._terms) for one in loose]
         for term, listed in self._listed.items():
-            having = lexicon.alive_of(listed) + sum(term in one.stems for one in loose)
+            having = lexicon.alive_of(listed) + sum(term in had for had in self._had)
             self._terms[term] = fusion.rarity(having, lexicon.count + len(loose))
         self._whole = sum(self._terms.values()) or 1.0
         self._nodes: dict[int, Node] = {}
@@ -120,8 +120,11 @@ class Field:
             found[self._listed[term]] += weight
         return found / self._whole
 
-    def _covered_by(self, loose: Loose) -> float:
-        return sum(w for term, w in self._terms.items() if term in loose.stems) / self._whole
+    def _covered_by(self, place: int) -> float:
+        had = self._had[place]
+        if not had:
+            return 0.0
+        return sum(w for term, w in self._terms.items() if term in had) / self._whole
 
     # -- who may answer -------------------------------------------------------------------------
 
@@ -181,14 +184,14 @@ class Field:
         if number not in self._nodes:
             one = self._loose[place]
             memory = one.candidate.memory
-            session = memory.scope.get("session")
+            session = memory.concerns("session")
             known = self.lexicon.index.session_named(session) if session is not None else None
             self._nodes[number] = Node(
                 number,
                 one.candidate.id,
                 session if known is None else known,
                 memory.time_us,
-                self._covered_by(one),
+                self._covered_by(place),
             )
         return self._nodes[number]
 

@@ -120,8 +120,10 @@ class Tiers:
         file = self._shelf.paths.short_term.name
         for entry in self._short:
             if self._standings.let(entry.id, entry.memory):
-                parts = scale.weigh(entry.memory)
-                yield Loose.of(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
+                words = scale.words_of(entry.memory)
+                parts = scale.weigh(entry.memory, words)
+                one = Candidate(entry.id, "short", file, entry.start, entry.memory, parts)
+                yield Loose.of(one, words)
 
     def few(self, filters: Filters, most: int) -> list[str] | None:
         """The ids of all that may pass the filters; None where they are more, or can't be told."""
@@ -164,8 +166,10 @@ class Tiers:
     def _scan_short(self, best: Best, scale: Scale, filters: Filters) -> None:
         file = self._shelf.paths.short_term.name
         for entry in self._short:
-            if filters.let(entry.memory) and self._standings.let(entry.id, entry.memory):
-                parts = scale.weigh(entry.memory)
+            parts = scale.weigh(entry.memory)
+            if parts.deterministic < best.floor or not filters.let(entry.memory):
+                continue  # in this order: nearly all are too light, and looking on costs as much
+            if self._standings.let(entry.id, entry.memory):
                 best.offer(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
 
     def _scan_lines(self, best: Best, scale: Scale, filters: Filters) -> None:

@@ -165,6 +165,21 @@ class HomePaths:
         return self.run / "api.sock"
 
     @property
+    def hook_lock(self) -> Path:
+        """Held by the one process that keeps recall at hand, for its life."""
+        return self.run / "hook.lock"
+
+    @property
+    def hook_socket(self) -> Path:
+        """Where that one answers prompts."""
+        return self.run / "hook.sock"
+
+    @property
+    def hook_log(self) -> Path:
+        """What it says to nobody in particular."""
+        return self.run / "hook.log"
+
+    @property
     def rag(self) -> Path:
         """Vectors, and the lock of the process that owns them."""
         return self.root / "rag"

@@ -107,6 +107,16 @@ def named_short(shelf: Shelf, catalog: Catalog, lines: ShortLines = _LINES) -> I
         yield from (entry for entry in batch if not entry.elsewhere)
 
 
+def read_ahead(shelf: Shelf, lines: ShortLines = _LINES) -> None:
+    """Have the lines of an agent's short-term as they are now at hand, and no longer older ones.
+
+    Raises:
+        NotAllowedError, DiskError: see `Shelf.short_entries`.
+    """
+    for _ in lines.of(shelf):
+        return
+
+
 def _read_anew(shelf: Shelf, now: _Read) -> _Read:
     entries = tuple(one for one in shelf.short_entries() if not isinstance(one, Damage))
     fd = open_or_none(shelf.paths.short_term)
