@@ -86,7 +86,7 @@ def test_the_gates_go_together_as_the_table_says(  # noqa: PLR0917  (a row of it
     gate: str,
     promotes: bool,
 ) -> None:
-    given = {} if worth is None else {"importance": worth}
+    given: dict[str, Any] = {} if worth is None else {"importance": worth}
     given |= {} if kind is None else {"kind": kind}
     known = OFTEN if often else Known()
     verdict = earned(memory(days, tags=tags, **given), RULES, KINDS, known, now_us=NOW_US)
