@@ -36,11 +36,11 @@ ALARM_KEYS: Final = (
         "alarms: {disk_free: 500MiB}", "X3",
     ),
     _runs("runs", _RULES.runs, "Runs in a row that did nothing, or told the very same."),
-    _time("idle", _RULES.idle_seconds, "And how long that must have gone on.", 1, _YEAR),
+    _time("idle", _RULES.idle_seconds, "And how long that must have gone on.", 0, _YEAR),
     _runs("backlog_runs", _RULES.backlog_runs, "Runs after which more is left to index each time."),
     _time(
         "unread", _RULES.unread_seconds,
-        "How long what is written may wait for a job that reads it.", 1, _YEAR,
+        "How long what is written may wait for a job that reads it.", 0, _YEAR,
     ),
     Key(
         RULES_FILE, ALARMS, "disk_free", "size", "none",
