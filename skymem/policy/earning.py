@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Entry, Reason
-from skymem.model.promotion import DecayRules
+from skymem.model.promotion import USUAL_PROMOTION, DecayRules, PromotionRules
 from skymem.model.rules import AgentRules
 from skymem.policy.due import DAY_US
 from skymem.policy.importance import Worth, worth
@@ -66,8 +66,11 @@ class Verdict(NamedTuple):
     kept: str = ""
     """The gate that keeps it, else ""."""
 
+    worth: float = -1.0
+    """Its importance as it was held against the threshold; -1 where it was not."""
 
-_KEPT: Final = {gate: Verdict(None, gate) for gate in ("importance", "never_tag", "never_kind")}
+
+_NEVER: Final = {what: Verdict(None, f"never_{what}") for what in ("tag", "kind")}
 
 
 def earned(
@@ -88,22 +91,21 @@ def earned(
         now_us: the time, microseconds since the epoch; without it nothing is old.
     """
     own = rules.promotion
-    never = _match(memory, own.never_tags, own.never_kinds)
-    if never:
-        return _KEPT[f"never_{never}"]
-    always = _match(memory, own.always_tags, own.always_kinds)
-    if always:
-        return Verdict(Reason(f"always_{always}"))
+    # Most homes name nothing, and this is asked of each line.
+    named = None if own is USUAL_PROMOTION else _by_name(memory, own)
+    if named is not None:
+        return named
     importance, source = weigh(memory, kinds, known)
     threshold = rules.promote_threshold
     if importance < threshold and own.decay.per_day:
         threshold = threshold_at(rules, memory, now_us)
     if importance >= threshold:
         note = source + fallen(rules, memory, threshold, now_us)
-        return Verdict(Reason("importance", importance, round(threshold, DECIMALS), note))
-    if is_recalled_enough(rules, known.recalled):
-        return Verdict(recall_reason(rules, known.recalled))
-    return _KEPT["importance"]
+        reason = Reason("importance", importance, round(threshold, DECIMALS), note)
+        return Verdict(reason, "", importance)
+    if known is not NOTHING and is_recalled_enough(rules, known.recalled):
+        return Verdict(recall_reason(rules, known.recalled), "", importance)
+    return Verdict(None, "importance", importance)
 
 
 def weigh(memory: Memory, kinds: Kinds = KINDS, known: Known = NOTHING) -> Worth:
@@ -167,6 +169,15 @@ def recall_reason(rules: AgentRules, recalled: Recalled) -> Reason:
     wanted = rules.promotion.recalled
     note = f"times; by {recalled.queries} questions against {wanted.queries}"
     return Reason("recalled", recalled.times, wanted.times, note)
+
+
+def _by_name(memory: Memory, own: PromotionRules) -> Verdict | None:
+    """What is decided by a tag or a kind, whatever it is worth; None when nothing is."""
+    never = _match(memory, own.never_tags, own.never_kinds)
+    if never:
+        return _NEVER[never]
+    always = _match(memory, own.always_tags, own.always_kinds)
+    return Verdict(Reason(f"always_{always}")) if always else None
 
 
 def _match(memory: Memory, tags: tuple[str, ...], kinds: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
-from skymem.policy.earning import GATES, Known, Verdict, earned, nothing_known, weigh
+from skymem.policy.earning import GATES, Known, Verdict, earned, nothing_known
 from skymem.policy.echo import GATE as ECHO
 from skymem.policy.trust import GATE as HELD_BACK
 from skymem.policy.trust import is_held_back
@@ -75,7 +75,7 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
         gate = keeps(entry, verdict, kinds, caution, echo_of)
         if gate or verdict.reason is None:
             kept[gate] += 1
-            highest = max(highest, weigh(entry.memory, kinds, known).importance)
+            highest = max(highest, verdict.worth)
         elif entry.id in chosen:
             plan.decisions.append(repeat(entry, "this run"))
         else:
