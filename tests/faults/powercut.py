@@ -8,7 +8,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,17 +34,33 @@ class Op(NamedTuple):
 Names = dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the directories and the inodes of a home hang; many states have the same."""
+
+    directories: tuple[Path, ...]
+    files: tuple[tuple[Path, int], ...]
+
+
 @dataclass(slots=True)
 class State:
     """A home as it may come up again."""
 
-    directories: list[Path] = field(default_factory=list)
-    files: dict[Path, tuple[int, bytes]] = field(default_factory=dict)
+    layout: Layout
+    data: tuple[bytes, ...]
+    """What is in the layout's files, in its order."""
+
     after: int = 0
     """The last change after which a cut may leave it."""
 
-    def key(self) -> frozenset[tuple[Path, tuple[int, bytes]]]:
-        return frozenset([*self.files.items(), *((path, (0, b"")) for path in self.directories)])
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        return self.layout.directories
+
+    @property
+    def files(self) -> dict[Path, tuple[int, bytes]]:
+        found = zip(self.layout.files, self.data, strict=True)
+        return {path: (inode, data) for (path, inode), data in found}
 
 
 class Platter:
@@ -55,6 +71,8 @@ class Platter:
         self.names: dict[Path, Names] = {}
         self.bytes_coming: dict[int, list[Op]] = {}
         self.names_coming: dict[Path, list[Op]] = {}
+        self._layouts: list[Layout] | None = None
+        self._known = Layouts()
 
     @classmethod
     def of(cls, root: Path) -> "Platter":
@@ -71,6 +89,8 @@ class Platter:
 
     def take(self, op: Op) -> None:
         """Let time go on by one recorded change."""
+        if op.kind not in ("fsync", "write", "truncate"):
+            self._layouts = None
         if op.kind == "fsync":
             coming = self.bytes_coming.pop(op.inode, [])
             self.bytes[op.inode] = played(self.bytes.get(op.inode, b""), coming)
@@ -85,20 +105,29 @@ class Platter:
     def states(self) -> Iterator[State]:
         """Every state a cut at this moment may leave."""
         inodes, bytes_coming = list(self.bytes_coming), list(self.bytes_coming.values())
-        places, names_coming = list(self.names_coming), list(self.names_coming.values())
         contents = [
             list(outcomes(self.bytes.get(inode, b""), ops))
             for inode, ops in zip(inodes, bytes_coming, strict=True)
         ]
-        listings = [
-            [named(self.names.get(place, {}), subset) for subset in subsets(ops)]
-            for place, ops in zip(places, names_coming, strict=True)
-        ]
+        layouts = self.layouts()
         for chosen in itertools.product(*contents):
             data = {**self.bytes, **dict(zip(inodes, chosen, strict=True))}
-            for listing in itertools.product(*listings):
-                names = {**self.names, **dict(zip(places, listing, strict=True))}
-                yield assembled(names, data)
+            for layout in layouts:
+                yield State(layout, tuple([data.get(inode, b"") for _, inode in layout.files]))
+
+    def layouts(self) -> list[Layout]:
+        """Every mixture of names a cut at this moment may leave."""
+        if self._layouts is None:
+            places, names_coming = list(self.names_coming), list(self.names_coming.values())
+            listings = [
+                [named(self.names.get(place, {}), subset) for subset in subsets(ops)]
+                for place, ops in zip(places, names_coming, strict=True)
+            ]
+            self._layouts = [
+                self._known.of({**self.names, **dict(zip(places, listing, strict=True))})
+                for listing in itertools.product(*listings)
+            ]
+        return self._layouts
 
 
 def played(content: bytes, ops: list[Op]) -> bytes:
@@ -146,19 +175,32 @@ def named(names: Names, ops: list[Op]) -> Names:
     return names
 
 
-def assembled(names: dict[Path, Names], data: dict[int, bytes]) -> State:
-    """Walk from the root: what hangs under a name that is not there is not there."""
-    state = State()
-    places = [Path()]
-    while places:
-        place = places.pop()
-        state.directories.append(place)
-        for name, inode in names.get(place, {}).items():
-            if inode == DIRECTORY:
-                places.append(place / name)
-            else:
-                state.files[place / name] = (inode, data.get(inode, b""))
-    return state
+class Layouts:
+    """Layouts by what makes them, each of them once: comparing them is comparing objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[frozenset[tuple[Path, int]], Layout] = {}
+        self._paths: dict[Path, dict[str, Path]] = {}
+
+    def of(self, names: dict[Path, Names]) -> Layout:
+        """Walk from the root: what hangs under a name that is not there is not there."""
+        directories: list[Path] = []
+        files: list[tuple[Path, int]] = []
+        places = [Path()]
+        while places:
+            place = places.pop()
+            directories.append(place)
+            paths = self._paths.setdefault(place, {})
+            for name, inode in names.get(place, {}).items():
+                path = paths.get(name) or paths.setdefault(name, place / name)
+                if inode == DIRECTORY:
+                    places.append(path)
+                else:
+                    files.append((path, inode))
+        key = frozenset([*files, *((path, DIRECTORY) for path in directories)])
+        if key not in self._known:
+            self._known[key] = Layout(tuple(directories), tuple(files))
+        return self._known[key]
 
 
 class RecordingFiles(CountedFiles):
@@ -277,11 +319,11 @@ class RecordingFiles(CountedFiles):
 
 def possible_states(start: Platter, ops: list[Op], first: int = 0) -> list[State]:
     """Every distinct state that a cut after one of the changes from `first` on may leave."""
-    found: dict[frozenset[tuple[Path, tuple[int, bytes]]], State] = {}
+    found: dict[tuple[int, tuple[bytes, ...]], State] = {}
     for number, op in enumerate(ops):
         start.take(op)
         if number >= first:
             for state in start.states():
                 state.after = number + 1
-                found[state.key()] = state
+                found[id(state.layout), state.data] = state
     return list(found.values())
