@@ -73,15 +73,11 @@ class Memory:
 
         Args:
             messages: a text, a message (`role`, `content`, `name`), or several.
-            user_id: whom it concerns; this, `agent_id` or `run_id` has to be said.
-            agent_id: which agent of mem0's it concerns.
-            run_id: which conversation.
+            user_id, agent_id, run_id: whom it concerns; one of these has to be said.
             metadata: anything else; filterable.
-            timestamp: refused, as mem0 does.
             expiration_date: the last day it is good for.
-            infer: no matter: nothing is inferred.
-            memory_type: refused: procedures are made by a language model.
-            prompt: no matter.
+            timestamp, memory_type: refused: mem0 does so, or asks a language model.
+            infer, prompt: no matter: nothing is inferred.
 
         Raises:
             UsageError: an argument can't be; it is a `ValueError` as well.
@@ -97,21 +93,16 @@ class Memory:
                 "At least one of 'user_id', 'agent_id', or 'run_id' must be provided."
             )
         about = {**ids, "expiration_date": shapes.expiration(expiration_date)}
-        results: list[dict[str, Any]] = []
+        told: list[dict[str, Any]] = []
         news: dict[str, New] = {}
         for message in messages_of(messages):
-            name, text = str(uuid.uuid4()), message["content"]
-            said: dict[str, Any] = {
-                "role": message["role"],
-                "actor_id": message.get("name") or None,
-            }
+            name, role = str(uuid.uuid4()), message["role"]
+            said: dict[str, Any] = {"role": role, "actor_id": message.get("name") or None}
             fields = shapes.fields_of({**about, **said}, shapes.settable(metadata or {}))
-            news[name] = New(text, fields, _ORIGINS.get(message["role"], "agent"))
-            results.append({"id": name, "memory": text, "event": "ADD", **said})
-        if news:
-            kept = self._states.add(news)
-            results = [{**told, "memory": kept[told["id"]]} for told in results]
-        return {"results": results}
+            news[name] = New(message["content"], fields, _ORIGINS.get(role, AGENT))
+            told.append({"id": name, "event": "ADD", **said})
+        kept = self._states.add(news)
+        return {"results": [{**one, "memory": kept[one["id"]]} for one in told]}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """Give one memory as it is now; None when it is not there.

@@ -187,7 +187,8 @@ class States:
             self._line(name, new, round(moment + n * MICROSECOND, 6))
             for n, (name, new) in enumerate(news.items())
         ]
-        doors.take_in(self.home, self.agent, lines)
+        if lines:
+            doors.take_in(self.home, self.agent, lines)
         return {one.id: read_line(one.raw).content for one in lines}
 
     def write(self, changes: Mapping[str, Change], *, expired: bool = False) -> dict[str, str]:
