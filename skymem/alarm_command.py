@@ -61,10 +61,12 @@ def _to_its_end(
     process: "subprocess.Popen[bytes]", message: bytes, ends: float, stop: Callable[[], str]
 ) -> str:
     """Wait for it; returns why that was given up, "" where it came to its end."""
+    given: bytes | None = message
     while True:
         try:
-            process.communicate(message, timeout=TICK_SECONDS)
+            process.communicate(given, timeout=TICK_SECONDS)
         except subprocess.TimeoutExpired:
+            given = None  # it holds what is left of it
             if signal_name := stop():
                 return f"was ended by {signal_name}"
             if time.monotonic() >= ends:
