@@ -200,10 +200,10 @@ def flood(source: Source, at: float | None) -> Iterator[Alarm]:
     held, share, usual = found.get("held"), _number(found.get("share")), _number(found.get("usual"))
     if not _count(held):
         return
-    shares = ""
+    why = ": the importances it gives tell hardly anything apart"
     if share is not None and usual is not None:
-        shares = f": it rated {share:.0%} worth promoting, where {usual:.0%} is usual"
-    text = f"{source.agent}: {source.name} held back {_count(held):,} line(s){shares}"
+        why = f": it rated {share:.0%} worth promoting, where {usual:.0%} is usual"
+    text = f"{source.agent}: {source.name} held back {_count(held):,} line(s){why}"
     yield alarm("flood", text, source.agent, since=at)
 
 

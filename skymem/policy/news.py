@@ -70,12 +70,13 @@ def looked(
         if old is None:
             found[key] = Seen(now, alarm=one)
         elif old.gone is None:
-            found[key] = old._replace(alarm=old.alarm if key in found else one)
+            here = min(old.here, now)  # the clock may have been set back
+            found[key] = old._replace(here=here, alarm=old.alarm if key in found else one)
         else:
             found[key] = old._replace(here=now, gone=None, alarm=one)
     for key, old in record.items():
         if key not in found and (old.told or _is_quiet(old, rules, now)):
-            found[key] = old._replace(gone=now if old.gone is None else old.gone)
+            found[key] = old._replace(gone=now if old.gone is None else min(old.gone, now))
     return found
 
 

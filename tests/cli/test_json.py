@@ -40,7 +40,9 @@ KEYS = [
     pytest.param(["config", "show"], {"rules", "schedule"}, id="config show"),
     pytest.param(["config", "explain", "line_max"], {"key", "default"}, id="config explain"),
     pytest.param(["doctor"], {"problems"}, id="doctor"),
-    pytest.param(["check"], {"health", "reasons"}, id="check"),
+    pytest.param(["check"], {"health", "reasons", "alarms"}, id="check"),
+    pytest.param(["alarms"], {"health", "alarms"}, id="alarms"),
+    pytest.param(["alarms", "--explain", "flood"], {"alarms"}, id="alarms --explain"),
     pytest.param(["pause", "memory_rotate_check"], {"jobs"}, id="pause"),
     pytest.param(["resume", "memory_rotate_check"], {"jobs"}, id="resume"),
 ]

@@ -13,6 +13,7 @@ from skymem import app as root
 from skymem import errors
 from skymem.cli.main import app
 from skymem.config.keys import reference_markdown
+from skymem.model.alarm import ALARMS
 from skymem.model.kinds import KINDS
 
 CODES: Final = {
@@ -60,6 +61,13 @@ def exit_codes() -> str:
 def configuration() -> str:
     """Every key of both YAML files."""
     return reference_markdown()
+
+
+def alarms() -> str:
+    """Each id of an alarm, with what it means and what to do."""
+    lines = ["| id | what is wrong | what to do |", "|---|---|---|"]
+    lines += [f"| `{name}` | {one.meaning} | {one.remedy} |" for name, one in ALARMS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def kinds() -> str:

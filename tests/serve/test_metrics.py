@@ -33,7 +33,7 @@ def test_the_counts_are_those_of_the_home(api: Api) -> None:
     assert after["skymem_rag_pending", "sky"] == 0
     assert sum(value for name, value in after.items() if name[0] == "skymem_redacted_total") == 1
     assert after["skymem_daemon_up",] == 0
-    assert ("skymem_alarms",) in after
+    assert after["skymem_alarms",] == 0
 
 
 def test_they_hold_no_text(api: Api) -> None:
@@ -53,3 +53,13 @@ def test_a_job_and_a_violation_are_counted(api: Api) -> None:
     assert found["skymem_job_last_success", "promote"] == 1
     assert found["skymem_job_last_run_timestamp_seconds", "promote"] > 1_700_000_000
     assert found["skymem_job_last_duration_seconds", "promote"] >= 0
+
+
+def test_an_alarm_is_counted_by_its_id_and_whose_it_is(api: Api) -> None:
+    stray = api.home / "memory/sky/notes.jsonl"
+    stray.write_text("{}\n")
+    assert read(api)["skymem_alarm", "unread_growth", "sky"] == 1
+    ready = api.get("/health/ready").json()
+    assert [(one["id"], one["agent"]) for one in ready["alarms"]] == [("unread_growth", "sky")]
+    stray.unlink()
+    assert read(api)["skymem_alarms",] == 0
