@@ -1,0 +1,80 @@
+"""A home as it was at a moment: every line in the tier it was in then, spelled as it stood there."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from skymem.jobs.workplace import Workplace
+from skymem.model.plan import Reason
+from skymem.model.spelling import moved, promoted, read_line
+from skymem.simulation.lines import Line
+from skymem.simulation.whereabouts import SHORT_FILE, Spot, Whereabouts
+from skymem.stores.protection import Protection, Restored, write_protection
+from skymem.stores.tiers import tier_of
+from skymem.stores.trash import Held
+
+_UNKNOWN: Final = Reason("by_hand")
+
+
+def lay_out(
+    work: Workplace, begin: Whereabouts, lines: Mapping[str, Mapping[str, Line]], at: float
+) -> None:
+    """Write every agent's tiers as they were at a moment."""
+    for agent, own in lines.items():
+        shelf = work.shelf(agent)
+        shelf.ensure()
+        files: dict[str, list[bytes]] = {}
+        trash: dict[str, list[Held]] = {}
+        for name, spot in begin.spots.get(agent, {}).items():
+            line = own.get(name)
+            if line is None:
+                continue
+            if spot.tier == "trash":
+                held = _held(name, spot, line)
+                trash.setdefault(held.run, []).append(held)
+            else:
+                files.setdefault(_file(spot), []).append(_spelled(name, spot, line))
+        for file, each in files.items():
+            work.files.append(shelf.paths.directory / file, b"".join(each))
+        for run, held_there in trash.items():
+            shelf.trash.keep(run, (held.envelope() for held in held_there))
+        _protect(work, agent, begin, at)
+
+
+def _file(spot: Spot) -> str:
+    if spot.tier == "short":
+        return SHORT_FILE
+    if spot.tier == "long":
+        return "long_term.jsonl"
+    stamp = datetime.fromtimestamp(spot.since, UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"short_term_archive_{stamp}.jsonl"
+
+
+def _spelled(name: str, spot: Spot, line: Line) -> bytes:
+    if spot.made:
+        return line.stands
+    if spot.tier == "short":
+        return line.came
+    memory = read_line(line.came)
+    if spot.tier == "long":
+        return promoted(line.came, memory, name, int(spot.since))
+    return moved(line.came, memory, name)
+
+
+def _held(name: str, spot: Spot, line: Line) -> Held:
+    tier = "short" if spot.file == SHORT_FILE else tier_of(spot.file)
+    stood = _spelled(name, spot._replace(tier=tier), line).strip(b"\n")
+    reason = spot.reason or _UNKNOWN
+    return Held(name, tier, spot.file, spot.run, spot.since, reason, None, stood)
+
+
+def _protect(work: Workplace, agent: str, begin: Whereabouts, at: float) -> None:
+    protection = Protection()
+    for name, pinned in begin.pinned.get(agent, {}).items():
+        (protection.pinned if pinned else protection.unpinned)[name] = at
+    for name, (since, gate) in begin.restored.get(agent, {}).items():
+        if since >= at - work.rules.restore_grace_seconds:
+            protection.restored[name] = Restored(since, gate)
+    if protection.ids:
+        path = work.shelf(agent).paths.protected
+        write_protection(path, protection, work.files)

@@ -1,0 +1,55 @@
+"""The workplace of a replay: a clock that is set, a catalog in memory, nothing waited for."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from skymem.jobs.workplace import Workplace
+from skymem.model.rules import RetentionRules
+from skymem.stores.catalog import BUSY_MS, Catalog
+from skymem.stores.files import Modes
+from skymem.stores.fleeting import FleetingFiles
+from skymem.stores.home import HomePaths
+
+
+@dataclass(slots=True)
+class Clock:
+    """Stands still until it is set."""
+
+    at: float
+
+    def now(self) -> float:
+        """The time, epoch seconds."""
+        return self.at
+
+
+@dataclass(slots=True)
+class Bench(Workplace):
+    """A workplace that keeps one catalog for all of its runs."""
+
+    kept: Catalog = field(default_factory=Catalog.in_memory)
+
+    @contextmanager
+    def catalog(self, *, busy_ms: int = BUSY_MS) -> Iterator[Catalog]:
+        """The one there is; it lives as long as the replay does."""
+        del busy_ms
+        self.kept.erased = self.graveyard().of
+        yield self.kept
+
+    def anew(self) -> "Bench":
+        """The same for the next run: what one run leaves behind is not for the next."""
+        return replace(self, batch="", asked=None, grouping=None)
+
+
+def bench(root: Path, rules: RetentionRules, clock: Clock, stop: Callable[[], str]) -> Bench:
+    """Make a workplace in an empty directory; its files are for this user alone."""
+    return Bench(
+        HomePaths(root),
+        FleetingFiles(Modes()),
+        replace(rules, access="private"),
+        clock.now,
+        lambda: None,
+        stop,
+        actor="simulation",
+    )

@@ -1,0 +1,206 @@
+"""The recorded past of a home, as far as it can be lived again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from skymem.app import Home
+from skymem.config.schedule_file import read_schedule
+from skymem.errors import ConfigurationError, UsageError
+from skymem.jobs.workplace import Workplace
+from skymem.model.schedule import Schedule
+from skymem.policy.admit import agent_name_fault
+from skymem.simulation.lines import Line, lines_of
+from skymem.simulation.moments import JobSteps, actions_of
+from skymem.simulation.steps import Came, Recalled, Step, runs_of, steps_told
+from skymem.simulation.whereabouts import Whereabouts
+from skymem.stores.recall_events import events_of
+
+READ_TRIES: Final = 3
+"""So often the home is read anew that was changed while it was read."""
+
+
+class Size(NamedTuple):
+    """What one tier takes."""
+
+    lines: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class Past:
+    """Everything a replay needs; nothing in it points into the home."""
+
+    since: float
+    until: float
+    recorded_since: float
+    """From when on it is known of every job when it ran; before that the schedule is believed."""
+
+    entries: list[Mapping[str, Any]]
+    """Of the ledger, since then."""
+
+    steps: list[Step]
+    lines: dict[str, dict[str, Line]]
+    """By agent and id."""
+
+    begin: Whereabouts
+    """Where everything was when it begins."""
+
+    old: dict[str, dict[str, Size]]
+    """By agent, what each tier takes now."""
+
+    unseen: dict[str, list[bytes]] = field(default_factory=dict)
+    """By agent, what came since the last run."""
+
+    gone: dict[str, set[str]] = field(default_factory=dict)
+    """By agent, memories of that time whose text nobody has any more."""
+
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def agents(self) -> list[str]:
+        """Whose past it is."""
+        return sorted({*self.lines, *self.gone})
+
+
+def past_of(home: Home, since: float, until: float) -> Past:
+    """Read the past of a home; nothing is written.
+
+    Raises:
+        UsageError: nothing is recorded since then.
+        DiskError: it can't be read.
+    """
+    work = home.workplace(dry_run=True)
+    for _ in range(READ_TRIES):
+        size = work.ledger().size()
+        entries = [entry for _, entry in work.ledger().read_from(0)]
+        lines = _lines(work, entries)
+        if work.ledger().size() == size:
+            break
+        work.check_stop()
+    if not entries:
+        raise UsageError("the ledger is empty: no run has been here, so there is no past to replay")
+    past = _split(work, entries, lines, (since, until))
+    _tell_steps(work, past, entries)
+    _measure(past, entries)
+    return past
+
+
+def _lines(work: Workplace, entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Line]]:
+    moved: dict[str, dict[str, bytes]] = {}
+    for entry in entries:
+        if entry["op"] == "moved":
+            own = moved.setdefault(entry["agent"], {})
+            for name, before, _ in entry["moved"]:
+                own.setdefault(name, bytes.fromhex(before))  # it left short-term first
+    told = {str(entry["agent"]) for entry in entries if "agent" in entry}
+    agents = {*work.agents(), *(one for one in told if not agent_name_fault(one))}
+    return {agent: lines_of(work, agent, moved.get(agent, {})) for agent in sorted(agents)}
+
+
+def _split(
+    work: Workplace,
+    entries: Sequence[Mapping[str, Any]],
+    lines: dict[str, dict[str, Line]],
+    span: tuple[float, float],
+) -> Past:
+    """See where everything was at first, and what happened since."""
+    since, until = span
+    begin = Whereabouts()
+    first = float(entries[0]["ts"])
+    later: list[Mapping[str, Any]] = []
+    for entry in entries:
+        if entry["ts"] < since and not later:
+            begin.tell(entry)
+        else:
+            later.append(entry)
+    begin.begin_counting()
+    past = Past(max(since, first), until, until, later, [], lines, begin, {})
+    if since < first:
+        past.notes.append("the ledger begins later than was asked for: it is replayed from there")
+    if not later:
+        raise UsageError(f"nothing is recorded since then; the last run was at {entries[-1]['ts']}")
+    return past
+
+
+def _tell_steps(work: Workplace, past: Past, entries: Sequence[Mapping[str, Any]]) -> None:
+    runs = {name: told for name, told in runs_of(past.entries).items() if told.agent in past.lines}
+    told = [
+        step for step in steps_told(past.entries, runs_of(entries)) if step.what.agent in past.lines
+    ]
+    jobs = JobSteps(told, runs)
+    actions = [
+        one for one in actions_of(work.paths.status / "actions.jsonl") if one.started >= past.since
+    ]
+    past.recorded_since = min((one.started for one in actions), default=past.until)
+    if past.recorded_since <= past.since + _first_gap(past):
+        past.recorded_since = past.since
+    steps = [*told, *jobs.recorded(actions), *jobs.left(past.recorded_since)]
+    if past.recorded_since > past.since:
+        schedule = _schedule(work)
+        steps += jobs.by_schedule(schedule, past.since, past.recorded_since)
+    steps += _recalls(work, past)
+    past.steps = sorted(
+        (step for step in steps if step.what.agent in past.lines),
+        key=lambda step: (step.at, step.seq, step.rank),
+    )
+
+
+def _first_gap(past: Past) -> float:
+    """What the first run may take to be recorded."""
+    return 60.0 if past.entries else 0.0
+
+
+def _schedule(work: Workplace) -> Schedule:
+    try:
+        return read_schedule(work.paths.schedule)
+    except ConfigurationError:  # the daemon does not start by it either
+        return Schedule()
+
+
+def _recalls(work: Workplace, past: Past) -> Iterator[Step]:
+    if not work.rules.recall_log:
+        return
+    for agent in past.lines:
+        events = events_of(work.paths, agent, past.since)
+        for (at, query), own in groupby(events, key=lambda one: (one.at, one.query)):
+            if at <= past.until:
+                what = Recalled(agent, query, tuple(event.id for event in own))
+                yield Step(at, 1 << 62, 4, what)
+
+
+def _measure(past: Past, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Count what there is, and what is gone."""
+    known: dict[str, set[str]] = {}
+    for entry in entries:
+        if entry["op"] in ("adopt", "remember"):
+            known.setdefault(entry["agent"], set()).update(entry["ids"])
+    for agent, lines in past.lines.items():
+        past.old[agent] = sizes_of(lines)
+        for name, line in _each(lines):
+            if line.tier == "short" and name not in known.get(agent, ()):
+                past.unseen.setdefault(agent, []).append(line.came)
+        wanted = {name for name in past.begin.spots.get(agent, ())}
+        for step in past.steps:
+            if isinstance(step.what, Came) and step.what.agent == agent:
+                wanted.update(step.what.ids)
+        past.gone[agent] = {name for name in wanted if name not in lines}
+
+
+def sizes_of(lines: Mapping[str, Line]) -> dict[str, Size]:
+    """What each tier takes."""
+    sizes: dict[str, Size] = {}
+    for _, line in _each(lines):
+        count, size = sizes.get(line.tier, Size())
+        sizes[line.tier] = Size(count + 1, size + len(line.stands))
+    return sizes
+
+
+def _each(lines: Mapping[str, Line]) -> Iterator[tuple[str, Line]]:
+    """Each line once, by the first of its names."""
+    met: set[int] = set()
+    for name, line in lines.items():
+        if id(line) not in met:
+            met.add(id(line))
+            yield name, line

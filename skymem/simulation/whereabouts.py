@@ -1,0 +1,127 @@
+"""Where each memory was at a moment, by what the ledger tells up to then."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from skymem.model.plan import Reason
+from skymem.stores.tiers import tier_of
+
+SHORT_FILE: Final = "short_term.jsonl"
+
+COUNTED: Final = ("promote", "archive", "trash", "compact")
+"""Actions that are held side by side."""
+
+_BRINGS: Final = {"promote": "long", "archive": "archive"}
+
+
+class Spot(NamedTuple):
+    """Where a memory is."""
+
+    tier: str
+    since: float
+    """Epoch seconds."""
+
+    run: str = ""
+    """By which it came there."""
+
+    made: bool = False
+    """Whether a run made it, and no line brought it."""
+
+    file: str = ""
+    """Of what is in trash: where it was."""
+
+    reason: Reason | None = None
+    """Likewise: why."""
+
+
+@dataclass(slots=True)
+class Whereabouts:
+    """Follows the ledger; of each agent's memories, in the order in which they came there."""
+
+    spots: dict[str, dict[str, Spot]] = field(default_factory=dict)
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    """By agent, decisions by their action since `count` began, and what was `made`."""
+
+    pinned: dict[str, dict[str, bool]] = field(default_factory=dict)
+    restored: dict[str, dict[str, tuple[float, str]]] = field(default_factory=dict)
+    gone: dict[str, set[str]] = field(default_factory=dict)
+    """By agent, memories of which nobody has the text: they are not counted."""
+
+    def spot(self, agent: str, name: str) -> Spot | None:
+        """Where a memory is; None when it is nowhere, or never was."""
+        return self.spots.get(agent, {}).get(name)
+
+    def begin_counting(self) -> None:
+        """Count from here on."""
+        self.counts.clear()
+
+    def count(self, agent: str, action: str) -> int:
+        """How many decisions of this sort there were."""
+        return self.counts.get(agent, Counter())[action]
+
+    def tell(self, entry: Mapping[str, Any]) -> None:
+        """Take in an entry of the ledger, one after the other."""
+        op = entry["op"]
+        if op in ("adopt", "remember"):
+            self._came(entry)
+        elif op == "decide":
+            for decision in entry["decided"]:
+                self._decided(entry, decision)
+        elif op == "add":
+            for _, name, *_ in entry["added"]:
+                self._put(entry["agent"], name, Spot("long", entry["ts"], entry["run"], made=True))
+                self._count(entry["agent"], name, "made")
+        elif op in ("edited outside", "erase"):
+            self._lost(entry["agent"], entry["ids"])
+        elif op in ("pin", "unpin"):
+            own = self.pinned.setdefault(entry["agent"], {})
+            own |= dict.fromkeys(entry["ids"], op == "pin")
+
+    def _lost(self, agent: str, names: Iterable[str]) -> None:
+        for name in names:
+            self.spots.get(agent, {}).pop(name, None)
+
+    def _came(self, entry: Mapping[str, Any]) -> None:
+        for name in entry["ids"]:
+            there = self.spot(entry["agent"], name)
+            if there is None or there.tier == "trash":
+                self._put(entry["agent"], name, Spot("short", entry["ts"]))
+
+    def _put(self, agent: str, name: str, spot: Spot) -> None:
+        own = self.spots.setdefault(agent, {})
+        own.pop(name, None)  # what comes again comes last
+        own[name] = spot
+
+    def _count(self, agent: str, name: str, action: str) -> None:
+        if name not in self.gone.get(agent, ()):
+            self.counts.setdefault(agent, Counter())[action] += 1
+
+    def _decided(self, entry: Mapping[str, Any], decision: list[Any]) -> None:
+        agent, at, run = entry["agent"], entry["ts"], entry["run"]
+        action, name, *why = decision[:6]
+        file = decision[6] if len(decision) > 6 else ""
+        was = self.spot(agent, name)
+        made = was is not None and was.made
+        if action in COUNTED:
+            self._count(agent, name, action)
+        if action in _BRINGS:
+            self._put(agent, name, Spot(_BRINGS[action], at, run, made))
+        elif action == "trash":
+            why = Reason(*why)
+            self._put(agent, name, Spot("trash", at, run, made, file or SHORT_FILE, why))
+        elif action in ("restore", "undo"):
+            self._back(entry, name, decision, file)
+        elif action in ("compact", "erase") and (action == "erase" or _is_in_trash(was)):
+            self._lost(agent, [name])
+
+    def _back(self, entry: Mapping[str, Any], name: str, decision: list[Any], file: str) -> None:
+        agent, was = entry["agent"], self.spot(entry["agent"], name)
+        tier = "short" if file in ("", SHORT_FILE) else tier_of(file)
+        self._put(agent, name, Spot(tier, entry["ts"], "", was is not None and was.made))
+        self.restored.setdefault(agent, {})[name] = (entry["ts"], decision[2])
+
+
+def _is_in_trash(spot: Spot | None) -> bool:
+    return spot is not None and spot.tier == "trash"
