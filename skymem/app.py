@@ -302,11 +302,10 @@ class Home:
             from skymem.jobs import index_run
 
             detail, outcomes = index_run.run(work, whom, dry_run=dry_run, **options)
-        elif job == "compact":
-            from skymem.jobs.compact import compact
+        elif job in ("compact", "train"):
+            from skymem.jobs.apart import run_apart
 
-            work = replace(work, **options)
-            detail, outcomes = compact(work, whom, dry_run=dry_run)
+            detail, outcomes = run_apart(replace(work, **options), job, whom, dry_run=dry_run)
         else:
             from skymem.canaries import HomeCanaries
             from skymem.jobs import runner

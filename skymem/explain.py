@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from skymem.app import READER_BUSY_MS, Home
 from skymem.errors import SkymemError, UnknownMemoryError
 from skymem.jobs.foretell import Foretelling
+from skymem.jobs.predicting import Predicting
 from skymem.jobs.workplace import Workplace
-from skymem.policy.importance import worth
+from skymem.model.memory import Memory
+from skymem.policy.importance import Worth, worth
 from skymem.policy.prospects import Exemption, Gate, steps
 from skymem.policy.share import Source, shared_from
 from skymem.stores.catalog import Catalog
@@ -16,6 +18,9 @@ from skymem.stores.files import disk_errors
 from skymem.stores.history import Event, history_of, ids_beginning
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.standings import Standings
+
+_UNSAID: Final = Worth(0.0, "")
+"""Of a memory that is gone."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,7 +50,9 @@ class Explanation:
     runs: Mapping[str, float | None] = field(default_factory=dict)
     """By job, when it runs next."""
 
-    importance: tuple[float, str] = (0.0, "")
+    importance: Worth = _UNSAID
+    predicted: float | None = None
+    """What a model says it is worth, where one is asked about it."""
 
     @property
     def state(self) -> str:
@@ -69,7 +76,7 @@ class Explanation:
             "state": self.state,
             "standing": self.standing or None,
             "file": None if self.kept is None else f"memory/{self.agent}/{self.kept.file}",
-            "importance": self.importance[0] if self.kept is not None else None,
+            **self._importance(),
             "shared_from": self.source._asdict() if self.source is not None else None,
             "kept_by": self.kept_by or None,
             "superseded_by": self.superseded_by,
@@ -81,6 +88,13 @@ class Explanation:
             "next": self.next(),
         }
         return told
+
+    def _importance(self) -> dict[str, Any]:
+        if self.kept is None:
+            return dict.fromkeys(("importance", "importance_source", "predicted"))
+        value, _ = self.importance
+        source = self.importance.origin
+        return {"importance": value, "importance_source": source, "predicted": self.predicted}
 
 
 def explain(home: Home, agent: str, name: str) -> Explanation:
@@ -116,6 +130,7 @@ def _explain(
     kinds, agent = work.rules.kinds, shelf.paths.name
     standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
     chains = standings.chains
+    predicting = Predicting.by_rules(work, catalog, agent)
     chain = chains.history(kept.id)
     foretelling = Foretelling(work, shelf, catalog, kept)
     held = "pinned" if foretelling.pinned else "evidence" if foretelling.cited else ""
@@ -131,8 +146,21 @@ def _explain(
         kept_by=held,
         exemption=None if kept.tier == "trash" else foretelling.exemption,
         runs=runs,
-        importance=worth(kept.memory, kinds),
+        importance=worth(kept.memory, kinds, _counting(predicting, kept.memory)),
+        predicted=_predicted(work, predicting, kept.memory),
     )
+
+
+def _counting(predicting: Predicting | None, memory: Memory) -> Worth | None:
+    return None if predicting is None else predicting.of(memory)
+
+
+def _predicted(work: Workplace, predicting: Predicting | None, memory: Memory) -> float | None:
+    """What the model says, where it counts or is asked for a second opinion."""
+    second = work.rules.importance.predict == "second_opinion"
+    if predicting is None or not (second or memory.importance is None):
+        return None
+    return predicting.why(memory).importance
 
 
 def next_runs_by_job(home: Home, now: float) -> dict[str, float | None]:

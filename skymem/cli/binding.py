@@ -14,7 +14,7 @@ OF_ONE_AGENT: Final = frozenset(
         *("remember", "recall", "recent", "archive", "context", "show", "explain"),
         *("forget", "restore", "pin", "unpin", "correct", "trash", "erase"),
         *("note", "profile", "project"),
-        *("scratchpad", "pref", "playbook", "docs", "conversation"),
+        *("scratchpad", "pref", "playbook", "docs", "conversation", "importance"),
         *("export", "import", "mcp"),
     }
 )
@@ -22,8 +22,8 @@ OF_ONE_AGENT: Final = frozenset(
 
 BY_ITS_NAME: Final = frozenset(
     {
-        *("promote", "rotate", "compress", "merge", "prune", "index", "compact", "trigger"),
-        *("apply", "undo", "status", "check", "fsck", "doctor", "simulate"),
+        *("promote", "rotate", "compress", "merge", "prune", "index", "compact", "train"),
+        *("trigger", "apply", "undo", "status", "check", "fsck", "doctor", "simulate"),
         *("agents list", "audit log"),
     }
 )

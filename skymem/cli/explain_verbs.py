@@ -102,7 +102,8 @@ def _what(found: "Explanation") -> None:
     cut = text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…"
     render.paragraph(f"“{cut}”", 2)
     importance, source = found.importance
-    about = [f"importance {importance:g} ({source})"]
+    second = "" if found.predicted in (None, importance) else f"; predicted {found.predicted:g}"
+    about = [f"importance {importance:g} ({source}{second})"]
     about += [f"kind {kept.memory.kind}"] if kept.memory.kind else []
     if kept.memory.time_us is not None:
         about.append(f"of {render.moment(kept.memory.time_us / 1_000_000)} UTC")

@@ -139,6 +139,17 @@ def compact(
     _run(spoken, "compact", dry_run=dry_run, plan=None, as_json=as_json, options=options)
 
 
+def train(context: typer.Context, dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Learn from the home's own history what its memories are worth; needs skymem[train].
+
+    A model that is not surely better than the scoring guide, or worse than the one in force, is
+    not taken. What it says and why: skymem importance.
+
+    Example: skymem train --dry-run
+    """
+    _run(globals_of(context), "train", dry_run=dry_run, plan=None, as_json=as_json)
+
+
 def trigger(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="An entry of schedule.yaml.")],
@@ -233,7 +244,7 @@ def _run(
     from skymem.jobs.plan_file import save_plans
 
     stop_flag.listen()
-    if plan is not None and job in ("index", "compact"):
+    if plan is not None and job in ("index", "compact", "train"):
         raise UsageError(f"{job} makes no plan to save: leave --plan out")
     dry_run = dry_run or plan is not None
     home = spoken.open()

@@ -10,6 +10,7 @@ from skymem.config.alarm_keys import ALARM_KEYS
 from skymem.config.api_keys import API_KEYS
 from skymem.config.caution_keys import CAUTION_KEYS
 from skymem.config.document_keys import DOCUMENT_KEYS
+from skymem.config.importance_keys import IMPORTANCE_KEYS
 from skymem.config.key import (
     AGENT,
     ENGINE,
@@ -149,6 +150,7 @@ KEYS: Final = (
     *REMOTE_KEYS,
     *LIFE_KEYS,
     *PROMOTE_KEYS,
+    *IMPORTANCE_KEYS,
     *DOCUMENT_KEYS,
     *PATTERN_KEYS,
     *SCRATCHPAD_KEYS,

@@ -15,6 +15,7 @@ from skymem.config.alarm_section import ALARM_SETTINGS
 from skymem.config.api_section import API_SETTINGS
 from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
 from skymem.config.documents_section import DOCUMENT_SETTINGS
+from skymem.config.importance_section import IMPORTANCE_SETTINGS
 from skymem.config.key import (
     ALARMS,
     API,
@@ -22,6 +23,7 @@ from skymem.config.key import (
     COMPRESS,
     CONVERSATION,
     DOCUMENTS,
+    IMPORTANCE,
     MERGE,
     PATTERNS,
     PLAYBOOKS,
@@ -201,6 +203,7 @@ _SECTIONS: Final[Mapping[str, Settings]] = MappingProxyType(
         },
         API: API_SETTINGS,
         ALARMS: ALARM_SETTINGS,
+        IMPORTANCE: IMPORTANCE_SETTINGS,
     }
 )
 """Each section, whose name is its field's; each key with how it is read."""

@@ -52,6 +52,7 @@ def take_out_of_counts(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Go
     erasure.count("recall counts").before += events
     if gone.everything:
         _remove_directory(work.paths.recall_events(agent), work)
+        _remove_directory(work.paths.importance(agent), work)
     path = work.paths.recalled(agent)
     counts = (read_json(path) or {}).get("recalled")
     if not isinstance(counts, dict):

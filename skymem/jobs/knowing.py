@@ -6,6 +6,7 @@ Whatever can't matter is not looked at: where nothing is known of any memory, no
 from collections.abc import Callable
 
 from skymem.jobs.clock import clock_alarm
+from skymem.jobs.predicting import Predicting
 from skymem.jobs.recalled import recalled
 from skymem.jobs.sight import Sight
 from skymem.jobs.workplace import Workplace
@@ -21,6 +22,10 @@ def known_of(sight: Sight) -> Callable[[Entry], Known]:
         DiskError: what is known can't be read.
     """
     counts = recalled(sight, sight.work.rules.for_agent(sight.agent))
+    predicting = Predicting.by_rules(sight.work, sight.catalog, sight.agent)
+    if predicting is not None:
+        never, of = NOTHING.recalled, predicting.of
+        return lambda entry: Known(of(entry.memory), counts.get(entry.id, never))
     if not counts:
         return nothing_known
     known = {name: Known(recalled=found) for name, found in counts.items()}

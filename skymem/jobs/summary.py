@@ -18,6 +18,7 @@ _DONE: Final = (
     ("corrected", "{corrected} {would}corrected"),
     ("restored", "{restored} {would}brought back"),
     ("compacted", "{compacted} {would}gone for good"),
+    ("models", "{models} model(s) {would}taken"),
     ("pinned", "{pinned} pinned"),
     ("unpinned", "{unpinned} unpinned"),
     ("archived", "{archived} {would}archived"),

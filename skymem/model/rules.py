@@ -19,6 +19,7 @@ from skymem.model.tenants import NO_TENANTS, Tenants
 
 Access = Literal["private", "group"]
 Backend = Literal["onnx", "sentence-transformers"]
+Predict = Literal["off", "missing", "second_opinion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +264,15 @@ class ConversationRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportanceRules:
+    """Whom a trained model is asked about (row P12); without one nothing is predicted."""
+
+    predict: Predict = "missing"
+    """`missing`: memories whose writer gave no importance. `second_opinion`: others as well, to be
+    shown beside what was given, which goes on counting."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetentionRules:
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
@@ -305,6 +315,7 @@ class RetentionRules:
     playbooks: PlaybookRules = PlaybookRules()
     secrets: SecretRules = USUAL_SECRETS
     trust: TrustRules = USUAL_TRUST
+    importance: ImportanceRules = ImportanceRules()
     api: ApiRules = NO_API
     """Who may come through the API beside the owner: nobody."""
 

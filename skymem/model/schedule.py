@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Final
 
-JOB_VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "share", "compact", "index")
-"""The jobs design §2 names, the one that shares, and the one that empties trash; each is also a
-CLI verb."""
+JOB_VERBS: Final = (
+    "promote", "rotate", "compress", "merge", "prune", "share", "compact", "index", "train",
+)  # fmt: skip
+"""The jobs design §2 names, the one that shares, the one that empties trash, and the one that
+learns from the home's history; each is also a CLI verb."""
 
 KNOWN_JOBS: Final = (*JOB_VERBS, "memory_rotate_check", "heartbeat")
 

@@ -110,9 +110,7 @@ def earned(
 
 def weigh(memory: Memory, kinds: Kinds = KINDS, known: Known = NOTHING) -> Worth:
     """What it is worth: as given, else as predicted, else as the guide says of its kind."""
-    if known.predicted is not None and memory.importance is None:
-        return known.predicted
-    return worth(memory, kinds)
+    return worth(memory, kinds, known.predicted)
 
 
 def threshold_at(rules: AgentRules, memory: Memory, now_us: int) -> float:

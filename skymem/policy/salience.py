@@ -34,44 +34,64 @@ def _signs(**patterns: str) -> Mapping[str, re.Pattern[str]]:
     return MappingProxyType(compiled)
 
 
+PRINCIPLE_WORDS: Final = MappingProxyType(
+    {
+        "always": (
+            "always never usually generally typically normally whenever wherever every any each "
+            "all everyone nobody in_general as_a_rule by_default every_time immer nie niemals "
+            "meistens grundsätzlich generell toujours jamais généralement siempre nunca "
+            "generalmente"
+        ),
+        "must": (
+            "must should shall ought need_to needs_to has_to have_to required requires require "
+            "only avoid do_not don't muss müssen soll sollen sollte doit doivent il_faut debe deben"
+        ),
+        "because": (
+            "because therefore so_that means_that depends_on due_to leads_to causes implies weil "
+            "daher deshalb bedeutet parce_que car donc porque por_eso"
+        ),
+        "instead": (
+            "instead rather better worse than unless otherwise statt anstatt plutôt en_vez_de"
+        ),
+        "rule": (
+            "rule principle policy convention pattern standard lesson guideline definition "
+            "defined_as counts_as is_called refers_to Regel Grundsatz règle principe regla "
+            "principio"
+        ),
+        "prefers": (
+            "prefer prefers preferred favourite favorite likes dislikes wants would_rather "
+            "bevorzugt mag préfère aime prefiere gusta"
+        ),
+    }
+)
+"""Words, and words joined by `_`, that speak for a general principle, by the name of the sign."""
+
+OBSERVATION_WORDS: Final = MappingProxyType(
+    {
+        "moment": " ".join(sorted(cues.CLOCK_WORDS - {"daily", "weekly", "monthly", "may", "mar"})),
+        "past": (
+            "was were found saw seen looked noticed observed showed returned contained fell rose "
+            "grew dropped increased decreased failed crashed happened did had ran loaded war waren "
+            "fand était étaient fue fueron"
+        ),
+        "this": (
+            "this these that_file here first_rows sample diese dieser dieses ce cette este esta"
+        ),
+    }
+)
+"""The same for what speaks for one thing that was seen."""
+
 PRINCIPLE: Final = _signs(
-    always=_any(
-        "always never usually generally typically normally whenever wherever every any each all "
-        "everyone nobody in_general as_a_rule by_default every_time immer nie niemals meistens "
-        "grundsätzlich generell toujours jamais généralement siempre nunca generalmente"
-    ),
-    must=_any(
-        "must should shall ought need_to needs_to has_to have_to required requires require only "
-        "avoid do_not don't muss müssen soll sollen sollte doit doivent il_faut debe deben"
-    ),
-    because=_any(
-        "because therefore so_that means_that depends_on due_to leads_to causes implies weil daher "
-        "deshalb bedeutet parce_que car donc porque por_eso"
-    ),
-    instead=_any(
-        "instead rather better worse than unless otherwise statt anstatt plutôt en_vez_de"
-    ),
-    rule=_any(
-        "rule principle policy convention pattern standard lesson guideline definition defined_as "
-        "counts_as is_called refers_to Regel Grundsatz règle principe regla principio"
-    ),
+    **{name: _any(PRINCIPLE_WORDS[name]) for name in ("always", "must", "because", "instead")},
+    rule=_any(PRINCIPLE_WORDS["rule"]),
     when=r"\b(?:if|when|once|wenn|falls|quand|lorsque|cuando|si)\b[^.?!]*[, ]",
-    prefers=_any(
-        "prefer prefers preferred favourite favorite likes dislikes wants would_rather "
-        "bevorzugt mag préfère aime prefiere gusta"
-    ),
+    prefers=_any(PRINCIPLE_WORDS["prefers"]),
 )
 """What speaks for a general principle, by name: each counts once, however often it is there."""
 
 OBSERVATION: Final = _signs(
     number=r"\d",
-    moment=_any(" ".join(sorted(cues.CLOCK_WORDS - {"daily", "weekly", "monthly", "may", "mar"}))),
-    past=_any(
-        "was were found saw seen looked noticed observed showed returned contained fell rose grew "
-        "dropped increased decreased failed crashed happened did had ran loaded war waren fand "
-        "était étaient fue fueron"
-    ),
-    this=_any("this these that_file here first_rows sample diese dieser dieses ce cette este esta"),
+    **{name: _any(words) for name, words in OBSERVATION_WORDS.items()},
     place=r"(?:https?://|\b[\w.-]+/[\w./-]+|\b\w+\.(?:csv|xlsx?|json|parquet|py|txt|md|log|sql)\b)",
 )
 """What speaks for one thing that was seen, by name."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from skymem.daemon.child import run_child
 from skymem.daemon.stop import Stop
+from skymem.model.schedule import JOB_VERBS
 from skymem.serve.refusal import RefusedError
 
 RUNS_MAX: Final = 200
@@ -22,7 +23,7 @@ TIMEOUT_SECONDS: Final = 3600.0
 GRACE_SECONDS: Final = 20.0
 """What a run in hand gets when the API is to end."""
 
-VERBS: Final = ("promote", "rotate", "compress", "merge", "prune", "share", "compact", "index")
+VERBS: Final = JOB_VERBS
 
 
 @dataclass(slots=True)

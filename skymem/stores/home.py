@@ -124,6 +124,10 @@ class HomePaths:
         """How many secrets of which kind were taken out of an agent's memories."""
         return self.state / "redacted" / f"{agent}.json"
 
+    def importance(self, agent: str) -> Path:
+        """The models of what an agent's memories are worth, the last ones."""
+        return self.state / "importance" / agent
+
     @property
     def alarms(self) -> Path:
         """What was told of alarms, and to whom."""

@@ -138,8 +138,8 @@ def test_an_agents_name_off_the_list_is_refused_with_its_place(name: str, path: 
             '1:1: unknown key "retention" (known here: promote_threshold, short_term_max_lines, '
             "agents, access, line_max, torn_after, engine, "
             "compress, merge, conversation, prune, trash, restore_grace, budget, recall_log, "
-            "kinds, promote, tenants, documents, patterns, scratchpad, preferences, playbooks, "
-            "share, secrets, trust, api)",
+            "kinds, promote, importance, tenants, documents, patterns, scratchpad, preferences, "
+            "playbooks, share, secrets, trust, api)",
             id="nothing like it",
         ),
         pytest.param(

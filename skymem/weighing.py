@@ -1,0 +1,110 @@
+"""What memories are worth by the model in force: how good it is, what it says and why (row P12)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from skymem.app import READER_BUSY_MS, Home
+from skymem.errors import UsageError
+from skymem.jobs.predicting import Predicting
+from skymem.policy.importance import worth
+from skymem.policy.prediction import Model, Predicted
+from skymem.stores.files import disk_errors
+from skymem.stores.importance_models import damaged, in_force, models_of, set_aside
+
+DAY_SECONDS: Final = 86_400
+
+
+def models_overview(home: Home, agents: Sequence[str]) -> dict[str, Any]:
+    """By agent, the model in force with its figures, and which others are kept."""
+    work = home.workplace()
+    now = work.now()
+    found = {agent: _overview(home, agent, now) for agent in agents}
+    return {"predict": home.rules.importance.predict, "agents": found}
+
+
+def _overview(home: Home, agent: str, now: float) -> dict[str, Any]:
+    model = in_force(home.paths, agent, now)
+    kept = [one.trained_at for one in models_of(home.paths, agent)]
+    told: dict[str, Any] = {"model": None, "kept": kept, "damaged": damaged(home.paths, agent)}
+    if model is not None:
+        age = round((now - model.trained_at) / DAY_SECONDS, 3)
+        features = len(model.coefficients)
+        about = {"trained_at": model.trained_at, "age_days": age, "features": features}
+        told["model"] = {**about, "inputs": model.inputs, **model.told}
+    return told
+
+
+def why(home: Home, agent: str, name: str) -> dict[str, Any]:
+    """What one memory is worth, who says so, and what a prediction is made of.
+
+    The parts name words of the memory: this is for who may read it, and is kept nowhere.
+
+    Raises:
+        UnknownMemoryError: no tier has it.
+    """
+    kept = home.find(agent, name)
+    work, shelf = home.workplace(), home.shelf(agent)
+    predicted: Predicted | None = None
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
+        model = in_force(home.paths, agent, work.now())
+        if model is not None:
+            predicting = Predicting(model, catalog)
+            predicted = work.ask(catalog, shelf, lambda: predicting.why(kept.memory))
+        counts = Predicting.by_rules(work, catalog, agent)
+        own = None if counts is None else counts.of(kept.memory)
+    value, source = weighed = worth(kept.memory, home.rules.kinds, own)
+    return {
+        "id": kept.id,
+        "agent": agent,
+        "importance": value,
+        "importance_source": weighed.origin,
+        "source": source,
+        "threshold": home.rules.for_agent(agent).promote_threshold,
+        "prediction": _told(model, predicted),
+    }
+
+
+def _told(model: Model | None, predicted: Predicted | None) -> dict[str, Any] | None:
+    if model is None or predicted is None:
+        return None
+    return {
+        "importance": predicted.importance,
+        "trained_at": model.trained_at,
+        "log_odds": round(predicted.log_odds, 6),
+        "base": predicted.base,
+        "parts": [{"feature": one.shown, "adds": round(one.value, 6)} for one in predicted.parts],
+        "unknown": predicted.unknown,
+    }
+
+
+def roll_back(home: Home, agent: str, *, dry_run: bool = False) -> dict[str, Any]:
+    """Take the model in force out of force; the one before it counts again, or the guide.
+
+    Raises:
+        NotAllowedError: this is bound to an agent: that is the operator's.
+        UsageError: there is none.
+    """
+    home.only_operator()
+    work = home.workplace(dry_run=dry_run)
+    started = work.now()
+    before = in_force(home.paths, agent, started)
+    if before is None:
+        raise UsageError(f"agent {agent} has no model in force to go back from")
+    older = [one for one in models_of(home.paths, agent) if one.trained_at < before.trained_at]
+    after = next((one for one in reversed(older) if one.is_usable), None)
+    detail: dict[str, Any] = {
+        "ok": True,
+        "job": "importance",
+        "started": started,
+        "agent": agent,
+        "acted": 1,
+        "rolled_back": before.trained_at,
+        "in_force": None if after is None else after.trained_at,
+    }
+    if dry_run:
+        return {**detail, "dry_run": True}
+    with work.job_lock(agent, "importance"):
+        set_aside(home.paths, home.files, before)
+    detail["duration_s"] = round(work.now() - started, 6)
+    home.record("importance", detail)
+    return detail
