@@ -34,6 +34,7 @@ _TOLD: Final = {
     "made": "made",
     "cited": "became evidence",
     "superseded": "superseded",
+    "likened": "found to say the same",
     "superseder removed": "what superseded it was moved to trash",
     "superseder back": "what superseded it was brought back",
     "edited outside": "edited or removed by hand",
@@ -142,7 +143,7 @@ def _event(event: "Event") -> str:
         what += f" of {len(event.sources)} memories: {', '.join(event.sources[:SOURCES_NAMED])}"
         what += " …" if len(event.sources) > SOURCES_NAMED else ""
     if event.by:
-        joined = {"cited": "of", "superseded": "by"}.get(event.what)
+        joined = {"cited": "of", "superseded": "by", "likened": "as"}.get(event.what)
         what += f" {joined} {event.by}" if joined else f" ({event.by})"
     run = f"   [{event.run}]" if event.run else ""
     return f"{what}{_why(event)}{run}"

@@ -10,7 +10,9 @@ from skymem.config.engine_section import engine_values
 from skymem.config.key import (
     AGENT,
     COMPRESS,
+    DUPLICATES,
     ENGINE,
+    MERGE,
     PROMOTE,
     REMOTE,
     RULES_FILE,
@@ -144,6 +146,7 @@ def _sections(reading: RulesReading) -> dict[str, Any]:
         }
         for section, values in section_values(reading.rules).items()
     }
+    shown[MERGE]["duplicates"] = shown.pop(DUPLICATES)
     if SUMMARIZER in shown:
         shown[COMPRESS]["summarizer"] = shown.pop(SUMMARIZER)
     return shown

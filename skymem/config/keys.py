@@ -10,6 +10,7 @@ from skymem.config.alarm_keys import ALARM_KEYS
 from skymem.config.api_keys import API_KEYS
 from skymem.config.caution_keys import CAUTION_KEYS
 from skymem.config.document_keys import DOCUMENT_KEYS
+from skymem.config.duplicate_keys import DUPLICATE_KEYS
 from skymem.config.importance_keys import IMPORTANCE_KEYS
 from skymem.config.key import (
     AGENT,
@@ -151,6 +152,7 @@ KEYS: Final = (
     *LIFE_KEYS,
     *PROMOTE_KEYS,
     *IMPORTANCE_KEYS,
+    *DUPLICATE_KEYS,
     *DOCUMENT_KEYS,
     *PATTERN_KEYS,
     *SCRATCHPAD_KEYS,

@@ -15,6 +15,7 @@ from skymem.config.alarm_section import ALARM_SETTINGS
 from skymem.config.api_section import API_SETTINGS
 from skymem.config.caution_section import SECRET_SETTINGS, TRUST_SETTINGS
 from skymem.config.documents_section import DOCUMENT_SETTINGS
+from skymem.config.duplicates_section import duplicate_values, read_duplicates
 from skymem.config.importance_section import IMPORTANCE_SETTINGS
 from skymem.config.key import (
     ALARMS,
@@ -23,6 +24,7 @@ from skymem.config.key import (
     COMPRESS,
     CONVERSATION,
     DOCUMENTS,
+    DUPLICATES,
     IMPORTANCE,
     MERGE,
     PATTERNS,
@@ -74,6 +76,10 @@ def read_sections(
     if summarizer is not None and not fields.says_none(summarizer):
         own = _summarizer(summarizer, complaints, lines)
         rules = replace(rules, compress=replace(rules.compress, summarizer=own))
+    duplicates = _pair_in(root, MERGE, "duplicates")
+    if duplicates is not None:
+        read = read_duplicates(duplicates, rules.merge.duplicates, complaints, lines)
+        rules = replace(rules, merge=replace(rules.merge, duplicates=read))
     kinds = root.get("kinds")
     if kinds is not None:
         rules = replace(rules, kinds=read_kinds(kinds, rules.kinds, complaints, lines))
@@ -95,6 +101,7 @@ def section_values(rules: RetentionRules) -> dict[str, dict[str, Shown]]:
         values[COMPRESS]["summarizer"] = NONE
     else:
         values[SUMMARIZER] = show_settings(_SUMMARIZER, rules.compress.summarizer)
+    values[DUPLICATES] = duplicate_values(rules.merge.duplicates)
     return values
 
 

@@ -6,15 +6,16 @@ taken from there; all else is encoded, which is what it costs: the product of 2,
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skymem.engine.agent import Agent
-from skymem.engine.embedding import Embedder
+from skymem.engine.embedding import Embedder, nothing
 from skymem.engine.items import ALIKE_CHARACTERS
 from skymem.engine.matrix import check_vectors
+from skymem.engine.near import Near, near_each_other, near_stored
 from skymem.engine.store import text_hash
 from skymem.engine.vectors import Vectors
 from skymem.errors import DiskError, EngineUnavailableError
@@ -75,6 +76,41 @@ class Comparing(ABC):
             return self._cached(agent, asked)
 
         return {"cosines": cosines_to(self._embedder, text, texts, kept, self._between)}
+
+    def near(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
+        """Find what in an agent's long-term is near to some texts, and which are to each other.
+
+        Args:
+            texts: at most `ALIKE_TEXTS_MAX`, which the caller sees to; as `nearest_earlier`.
+            least: the cosine from which they are near; over 0, to 1.
+            agent: whose.
+
+        Returns:
+            `near`: place of the text, id of the memory, cosine; `among`: two places, cosine.
+        """
+        beginnings = [self._embedder.chunks(text[:ALIKE_CHARACTERS])[:1] for text in texts]
+        places = [place for place, one in enumerate(beginnings) if one]
+        different = list(dict.fromkeys(one[0] for one in beginnings if one))
+        if not different:
+            return {"near": [], "among": []}
+
+        def kept(asked: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+            return self._cached(agent, asked)
+
+        known = dict(
+            zip(different, _vectors(self._embedder, different, kept, self._between), strict=True)
+        )
+        vectors = np.stack([known[beginnings[place][0]] for place in places])
+        stored: list[Near] = []
+        if (self._paths.embeddings / agent / self._embedder.identity.key).is_dir():
+            stored = self._with(
+                agent, lambda found: near_stored(found.store, vectors, least, nothing)
+            )
+        among = near_each_other(vectors, least)
+        return {
+            "near": [[places[place], name, cosine] for place, name, cosine in stored],
+            "among": [[places[one], places[other], cosine] for one, other, cosine in among],
+        }
 
     def _cached(self, agent: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """What an agent's cache has; nothing where it can't be read, and none is made."""

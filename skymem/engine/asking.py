@@ -76,6 +76,28 @@ class Asking(ABC):
         arguments = {"text": text[:ALIKE_CHARACTERS], "texts": beginnings, "agent": agent}
         return self._call("likeness", arguments, deadline_seconds)
 
+    def near(
+        self,
+        texts: Sequence[str],
+        least: float,
+        *,
+        agent: str,
+        deadline_seconds: float = ASK_SECONDS,
+    ) -> dict[str, Any]:
+        """What of `agent`'s long-term is near to some texts, and which are near to each other.
+
+        `near` are `[place of the text, id, cosine]`, `among` two places and their cosine, each of
+        at least `least`. Of each text the first `ALIKE_CHARACTERS` count; nothing is kept.
+
+        Raises:
+            UsageError: more texts than `ALIKE_TEXTS_MAX`, or `least` is not over 0, to 1.
+        """
+        if len(texts) > ALIKE_TEXTS_MAX:
+            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
+        beginnings = [text[:ALIKE_CHARACTERS] for text in texts]
+        arguments = {"texts": beginnings, "least": least, "agent": agent}
+        return self._call("near", arguments, deadline_seconds)
+
     def rerank(
         self,
         model: str,

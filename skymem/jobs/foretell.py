@@ -44,7 +44,9 @@ class Foretelling:
             ProtectionDamagedError, DiskError: what is to be read can't be.
         """
         # What leaves is decided without the engine and the summariser: they see to what is said.
-        self._work = replace(work, engine=None, grouping=None, asked=Asked(Extractive()))
+        self._work = replace(
+            work, engine=None, grouping=None, nearness=None, asked=Asked(Extractive())
+        )
         self._shelf, self._catalog, self._kept = shelf, catalog, kept
         self._rules, self._agent = work.rules, shelf.paths.name
         self._now = work.now()

@@ -1,18 +1,16 @@
 """Merge: old notes without a time to live, and copies, become one memory (N7, N8, P15, P16)."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
+from skymem.jobs.duplicating import InLongTerm
 from skymem.jobs.move import Carrying
 from skymem.jobs.rotate import archived, new_archive
 from skymem.jobs.sight import Sight
+from skymem.jobs.standing_long import StandingLong
 from skymem.model.plan import Damage, Decision, Entry, Plan, Reason, Stored
 from skymem.policy.alike import word_key
 from skymem.policy.merge import MergeItem, plan_merge
 from skymem.policy.promote import leave, quarantine, repeat
-from skymem.policy.share import shared_from
-from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.protection import read_protection
-from skymem.stores.standings import Standings
 
 SECOND_US = 1_000_000
 
@@ -21,8 +19,20 @@ def plan(sight: Sight) -> Plan:
     """Find what may be merged in short-term and long-term, and decide; changes nothing."""
     candidates = Candidates(sight)
     found = plan_merge(candidates.items(), sight.agent, sight.work.rules, now_us=sight.now_us)
+    candidates.unite(found)
     candidates.complete(found)
     return found
+
+
+def foresee(sight: Sight) -> None:
+    """Have the engine tell, before the lock is taken, what in long-term is near to what is new.
+
+    Raises:
+        InterruptedRunError: a signal came while waiting.
+    """
+    sight.reading.close()  # it may take a minute, and no file is to be held open so long
+    long = StandingLong(sight)
+    InLongTerm(sight, long.life, long.read).ask()
 
 
 def apply(carrying: Carrying) -> str:
@@ -36,12 +46,9 @@ class Candidates:
     """The memories of one agent that may be merged: few, of however many there are."""
 
     def __init__(self, sight: Sight) -> None:
-        rules = sight.work.rules
         self._sight = sight
-        self._life = Lifecycle(sight.catalog, sight.agent, rules.kinds)
-        self._standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
-        self._protection = read_protection(sight.shelf.paths.protected)
-        self._protection.forget((), sight.work.now() - rules.restore_grace_seconds)
+        self._long = StandingLong(sight)
+        self._life, self._standings = self._long.life, self._long.standings
         self._leaving: list[Entry | Damage] = []
         """Damage, and repeats: every job takes them out of short-term."""
 
@@ -60,7 +67,11 @@ class Candidates:
         stored = {one.id: one for one in self._stored()}
         for item in short:
             stored |= {one.id: one for one in self._in_long(item)}
-        return [*short, *self._read(stored.values())]
+        return [*short, *self._long.read([*stored]).values()]
+
+    def unite(self, plan: Plan) -> None:
+        """Add what becomes one by its meaning, as far as the engine tells it."""
+        InLongTerm(self._sight, self._life, self._long.read).unite(plan)
 
     def complete(self, plan: Plan) -> None:
         """Add what leaves short-term whatever is merged, and note a search that found nothing."""
@@ -131,14 +142,3 @@ class Candidates:
         yield from (one for one in self._life.unlimited(before) if one.tier == "long")
         if not self._life.is_searched("merge"):
             yield from self._life.repeated("long")
-
-    def _read(self, stored: Collection[Stored]) -> Iterator[MergeItem]:
-        places = self._sight.catalog.find(self._sight.agent, [one.id for one in stored])
-        for kept in self._sight.shelf.read(places):
-            # Another agent's memory is not made part of its receiver's: it may be withdrawn.
-            own = shared_from(kept.memory) is None
-            if kept.tier == "long" and own and self._standings.let(kept.id, kept.memory):
-                pinned = self._protection.is_pinned(kept.id, kept.memory)
-                restored = self._protection.restored.get(kept.id)
-                gate = restored.gate if restored is not None else ""
-                yield MergeItem(kept.id, kept.memory, "long", pinned=pinned, restored=gate)

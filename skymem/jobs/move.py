@@ -165,6 +165,7 @@ class Carrying:
             for one in self.plan.additions
         )
         yield from self._batches("added", added, op="add")
+        yield from self._batches("likened", map(list, self.plan.likened), op="likened")
 
     def _batches(self, name: str, items: Any, *, op: str) -> Iterator[dict[str, Any]]:
         return in_batches(name, items, op=op, agent=self.plan.agent, run=self.run)

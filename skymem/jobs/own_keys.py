@@ -16,6 +16,7 @@ class Counted(Protocol):
     additions: Counter[str]
     withheld: Counter[str]
     unasked: int
+    duplicates: int
     sources: int
     archives: list[str]
     calibration: dict[str, Any]
@@ -34,8 +35,11 @@ def own_keys(job: str, each: Sequence[Counted]) -> dict[str, Any]:
 def _promote(each: Sequence[Counted]) -> dict[str, Any]:
     calibration = {name: told for one in each for name, told in one.calibration.items()}
     highest = highest_of(one.highest for one in each)
+    # Of those that say the same one is promoted: it is archived as well, as another stands for it.
+    aside = _archived(each) - sum(one.gates["duplicate"] for one in each)
     return {
-        "promoted": sum(one.actions["promote"] for one in each),
+        "promoted": sum(one.actions["promote"] for one in each) + aside,
+        **_duplicates(each),
         **({} if highest is None else {"highest": highest}),
         **({"calibration": calibration} if calibration else {}),
     }
@@ -64,6 +68,7 @@ def _merge(each: Sequence[Counted]) -> dict[str, Any]:
         "merged": sum(one.sources for one in each),
         "batches": sum(one.additions["merge"] for one in each),
         "archived": _archived(each),
+        **_duplicates(each),
         **_archives(each),
         **_withheld(each),
     }
@@ -137,6 +142,12 @@ def _archived(each: Sequence[Counted]) -> int:
 def _archives(each: Sequence[Counted]) -> dict[str, Any]:
     archives = [archive for one in each for archive in one.archives]
     return {"archive": archives[-1] if archives else None, "archives": archives}
+
+
+def _duplicates(each: Sequence[Counted]) -> dict[str, Any]:
+    """Memories that became part of one that says the same (row P15)."""
+    duplicates = sum(one.duplicates for one in each)
+    return {"duplicates": duplicates} if duplicates else {}
 
 
 def _withheld(each: Sequence[Counted]) -> dict[str, Any]:

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from skymem.jobs.calibrating import calibration_of
+from skymem.jobs.duplicating import OnPromotion
 from skymem.jobs.echoing import Echoing
 from skymem.jobs.knowing import known_of, now_of
 from skymem.jobs.move import Carrying
+from skymem.jobs.rotate import archived, new_archive
 from skymem.jobs.sight import Sight
+from skymem.jobs.standing_long import StandingLong
 from skymem.model.memory import Memory
 from skymem.model.plan import Decision, Plan
 from skymem.model.spelling import promoted
@@ -23,7 +26,7 @@ def plan(sight: Sight) -> Plan:
     own = rules.for_agent(sight.agent)
     echoing = Echoing(sight)
     calibration = calibration_of(sight, own)
-    plan = plan_promote(
+    found = plan_promote(
         echoing.watched(sight.reading.entries()),
         sight.agent,
         own,
@@ -34,23 +37,63 @@ def plan(sight: Sight) -> Plan:
         earner=calibration.note,
         now_us=now_of(sight.work, own),
     )
-    calibration.hold_back(plan)
-    return plan
+    calibration.hold_back(found)
+    if rules.merge.duplicates.on_promotion:
+        long = StandingLong(sight)
+        OnPromotion(sight, long.life, long.read).unite(found, long.standings.chains.superseded_by)
+    return found
+
+
+def foresee(sight: Sight) -> None:
+    """Have the engine tell, before the lock is taken, what is near to what would be promoted.
+
+    Raises:
+        InterruptedRunError: a signal came while waiting.
+    """
+    rules = sight.work.rules.merge.duplicates
+    if rules.on_promotion and rules.likeness is not None and sight.work.engine is not None:
+        plan(sight)
 
 
 def apply(carrying: Carrying) -> str:
-    """Append the promoted lines to long-term, then take them out of short-term."""
-    promoted_at = int(carrying.now)
+    """Append the promoted lines to long-term, then take them out of short-term.
 
-    def spell(raw: bytes, memory: Memory, decision: Decision) -> bytes:
-        return promoted(raw, memory, decision.id, promoted_at)
+    What says the same as another goes to the archive: what stands for it cites it there.
+    """
+    sorting = _Sorting(carrying)
+    return carrying.carry_out(sorting.spell, sorting.store)
 
-    def store(lines: Iterator[bytes]) -> None:
-        shelf = carrying.shelf
-        for block in _blocks(lines):
+
+class _Sorting:
+    """Where each line goes, and how it is spelled there."""
+
+    def __init__(self, carrying: Carrying) -> None:
+        self._carrying = carrying
+        self._promoted_at = int(carrying.now)
+        self._archives = False
+        self._aside: list[bytes] = []
+
+    def spell(self, raw: bytes, memory: Memory, decision: Decision) -> bytes:
+        """Spell a line as it stands where it goes."""
+        self._archives = decision.action == "archive"
+        if self._archives:
+            return archived(raw, memory, decision)
+        return promoted(raw, memory, decision.id, self._promoted_at)
+
+    def store(self, lines: Iterator[bytes]) -> None:
+        """Write the lines to long-term, then those that are set aside to an archive."""
+        shelf = self._carrying.shelf
+        for block in _blocks(self._to_long(lines)):
             shelf.files.append(shelf.paths.long_term, block)
+        if self._aside:
+            new_archive(shelf, self._aside, self._carrying.now)
 
-    return carrying.carry_out(spell, store)
+    def _to_long(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        for line in lines:  # each is spelled as it is asked for
+            if self._archives:
+                self._aside.append(line)
+            else:
+                yield line
 
 
 def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -32,10 +32,10 @@ Table: TypeAlias = Mapping[str, Job]
 
 JOBS: Final[Table] = MappingProxyType(
     {
-        "promote": Job(promote.plan, promote.apply),
+        "promote": Job(promote.plan, promote.apply, promote.foresee),
         "rotate": Job(rotate.plan, rotate.apply),
         "compress": Job(compress.plan, compress.apply, compress.foresee),
-        "merge": Job(merge.plan, merge.apply),
+        "merge": Job(merge.plan, merge.apply, merge.foresee),
         "prune": Job(prune.plan, prune.apply),
         "share": Job(share.plan, share.apply),
     }

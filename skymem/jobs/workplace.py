@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine
     from skymem.jobs.canary import Canaries
     from skymem.jobs.grouping import Grouping
+    from skymem.jobs.nearness import Nearness
     from skymem.jobs.summarizer import Asked
 
 JOB_LOCK_SECONDS = 30.0
@@ -95,6 +96,9 @@ class Workplace:
 
     grouping: "Grouping | None" = None
     """Likewise; what it was told before a lock was taken is looked up under the lock."""
+
+    nearness: "Nearness | None" = None
+    """Likewise: which memories the engine found near to each other."""
 
     bound: Bound | None = None
     """Whom who works here is bound to; None for the operator, who may touch every agent."""

@@ -126,6 +126,12 @@ class Plan:
     unasked: int = 0
     """Memories quoted because a summariser was not asked about them: not yet, or not in time."""
 
+    duplicates: int = 0
+    """Memories that became part of one that says the same (row P15)."""
+
+    likened: list[tuple[str, str, float, float]] = field(default_factory=list)
+    """Of those in long-term: which, of what, the cosine and the threshold."""
+
     judged: dict[str, int] = field(default_factory=dict)
     """Of what is removed, how many by judgement, by tier: what the loss budget counts (row X4)."""
 

@@ -123,6 +123,17 @@ class CompressRules:
 
 
 @dataclass(frozen=True, slots=True)
+class DuplicateRules:
+    """When two memories that mean the same become one (row P15)."""
+
+    likeness: float | None = 0.9
+    """The cosine from which they may; all they say must agree as well. None: nobody looks."""
+
+    on_promotion: bool = False
+    """Whether promote asks the engine about what it is to promote; merge asks in any case."""
+
+
+@dataclass(frozen=True, slots=True)
 class MergeRules:
     """What is merged (rows N8, P15, P16)."""
 
@@ -130,6 +141,7 @@ class MergeRules:
     """Age from which volatile notes without a time to live are merged."""
 
     batch: int = 5
+    duplicates: DuplicateRules = DuplicateRules()
 
 
 @dataclass(frozen=True, slots=True)

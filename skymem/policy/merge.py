@@ -7,9 +7,10 @@ standing: a fact neither loses trust nor gains any because another source repeat
 stay readable as history: what is made supersedes them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from skymem.errors import InvalidMemoryError
@@ -33,6 +34,9 @@ DAY_US: Final = 86_400_000_000
 SUMMARY: Final = "summary"
 RULE: Final = "rule"
 """Readers ask for rules by their kind, and within a summary it would be one no more."""
+
+BROUGHT_BACK: Final = ("merged", "duplicate")
+"""The gates by which a merge had moved what was brought back of late."""
 
 PERMANENT: Final = "permanent"
 BYTES_MAX: Final = 256 * 1024
@@ -132,14 +136,25 @@ def merged_summary(items: Sequence[MergeItem], *, now_us: int, kinds: Kinds = KI
     return _addition(ordered, fields, now_us, kinds)
 
 
-def merged_copies(items: Sequence[MergeItem], *, now_us: int, kinds: Kinds = KINDS) -> Addition:
+def merged_copies(
+    items: Sequence[MergeItem],
+    *,
+    now_us: int,
+    kinds: Kinds = KINDS,
+    stands: MergeItem | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Addition:
     """Make one memory of copies: it is the newest as it stands, and lasts as the most lasting.
 
-    Fields that are in no table are the newest's; labels and evidence are those of all.
+    Where `stands` is one of them, it has the words of that.
+
+    Fields that are in no table are the newest's, and those of `more`; labels and evidence are those
+    of all.
     """
     ordered = sorted(items, key=_age)
     newest = ordered[-1].memory
-    fields: dict[str, Any] = {"content": newest.content, **newest.others}
+    content = newest.content if stands is None else stands.memory.content
+    fields: dict[str, Any] = {"content": content, **newest.others, **more}
     fields |= {"kind": newest.kind} if newest.kind else {}
     lasting = any(item.memory.stability == PERMANENT for item in ordered)
     stability = PERMANENT if lasting else newest.stability
@@ -171,6 +186,17 @@ def _addition(
     return Addition("merge", name, line, tuple(ids), tuple(ids))
 
 
+def keeps_whole(item: MergeItem, rules: RetentionRules, now_us: int) -> str:
+    """Name the gate that keeps a memory from becoming one with what says the same; "" when none.
+
+    What has no kind may: most agents write none, and two that say the same are of no other kind.
+    """
+    if _is_unlimited(item.memory):
+        return "no_ttl"
+    kept = _kept_by(item, rules.kinds, now_us, now_us, kindless=True)
+    return kept or _held_back(item, rules)
+
+
 def merged_from(memory: Memory, rules: RetentionRules) -> int | None:
     """From when on a note without a time to live is old enough; None for all that is no such note.
 
@@ -194,14 +220,17 @@ def _make(plan: Plan, items: Sequence[MergeItem], addition: Addition) -> None:
     ]
 
 
-def _kept_by(item: MergeItem, kinds: Kinds, now_us: int, before_us: int) -> str:
+def _kept_by(
+    item: MergeItem, kinds: Kinds, now_us: int, before_us: int, *, kindless: bool = False
+) -> str:
     """Name the gate that keeps a memory from being merged; "" when none does."""
     memory = item.memory
     when = memory.time_us
+    may = kinds.of(memory.kind).merge or (kindless and not memory.kind)
     gates = (
         ("pinned", item.pinned),
-        ("restored", item.restored == "merged"),
-        ("kind", not kinds.of(memory.kind).merge or memory.record_type is not None),
+        ("restored", item.restored in BROUGHT_BACK),
+        ("kind", not may or memory.record_type is not None),
         ("kind", memory.kind == RULE and _is_unlimited(memory)),
         ("too_young", when is None or not memory.content.strip()),  # nobody knows better
         ("future", when is not None and when > now_us),

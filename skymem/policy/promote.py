@@ -15,6 +15,7 @@ from skymem.model.kinds import KINDS, Kinds
 from skymem.model.memory import Memory
 from skymem.model.plan import Action, Damage, Decision, Entry, Plan, Reason
 from skymem.model.rules import AgentRules
+from skymem.policy.duplicates import DUPLICATE
 from skymem.policy.earning import GATES, Known, Verdict, earned, nothing_known
 from skymem.policy.echo import GATE as ECHO
 from skymem.policy.trust import GATE as HELD_BACK
@@ -102,7 +103,7 @@ def keeps(
         return "pinned"
     if verdict.reason is None:
         return verdict.kept
-    if entry.restored in GATES:
+    if entry.restored in (*GATES, DUPLICATE):
         return "restored"
     if not kinds.of(entry.memory.kind).promote:
         return "kind"

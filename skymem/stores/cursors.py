@@ -132,6 +132,12 @@ class IndexCursors:
             "UPDATE files SET epoch = '', indexed_to = 0 WHERE agent = ?", (self._agent,)
         )
 
+    def reaches(self, name: str) -> int:
+        """Up to where a file is in the index."""
+        query = f"SELECT {_AT} FROM files WHERE agent = ? AND name = ?"  # noqa: S608  (a constant)
+        found = self._catalog.database.execute(query, (self._epoch, self._agent, name)).fetchone()
+        return int(found[0]) if found is not None and self._epoch else 0
+
     def ids(self, tier: str) -> Iterator[str]:
         """Yield the ids of all the memories of a tier."""
         query = (

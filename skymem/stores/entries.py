@@ -58,6 +58,12 @@ def _is_addition(value: Any) -> bool:
     return _is_text(value[0]) and _is_text(value[1]) and all(map(_list_of(_is_text), value[2:]))
 
 
+def _is_likened(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 4:
+        return False
+    return all(map(_is_text, value[:2])) and all(map(_is_number, value[2:]))
+
+
 def _is_move(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3:
         return False
@@ -92,6 +98,7 @@ _FIELDS: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         "ids": _list_of(_is_text),
         "decided": _list_of(_is_decision),
         "added": _list_of(_is_addition),
+        "likened": _list_of(_is_likened),
         "moved": _list_of(_is_move),
         "pieces": _list_of(_is_piece),
         "lost": _list_of(_is_whole),
@@ -106,6 +113,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "begin": ("agent", "run", "job", "short"),
         "decide": ("agent", "run", "decided"),
         "add": ("agent", "run", "added"),
+        "likened": ("agent", "run", "likened"),
         "moved": ("agent", "run", "moved"),
         "end": ("agent", "run", "job"),
         "quarantine": ("agent", "pieces"),

@@ -167,6 +167,13 @@ def _added(entry: Mapping[str, Any], name: str, job: str) -> Iterator[Event]:
             yield Event(entry["ts"], "superseded", run, job, by=own)
 
 
+def _likened(entry: Mapping[str, Any], name: str, job: str) -> Iterator[Event]:
+    for own, by, value, threshold in entry["likened"]:
+        if own == name:
+            reason = Reason("duplicate", value, threshold)
+            yield Event(entry["ts"], "likened", str(entry["run"]), job, reason, by=by)
+
+
 def _outlived(entry: Mapping[str, Any], name: str, _job: str) -> Iterator[Event]:
     """Tell what was made of a snippet of a scratchpad, and by which gate that passed (row W2)."""
     reasons = {own: Reason(*rest[:4]) for _, own, *rest in entry.get("decided", ())}
@@ -192,6 +199,7 @@ _TELLERS: Final[Mapping[str, _Teller]] = MappingProxyType(
         "withdraw": _shared,
         "decide": _decided,
         "add": _added,
+        "likened": _likened,
         "scratchpad": _outlived,
     }
 )

@@ -126,6 +126,44 @@ class Lifecycle:
                 (self._agent, job, self._files()),
             )
 
+    def fresh(self, job: str, under: str, end: int, limit: int) -> list[Stored]:
+        """Those of long-term before a place that a job has not been through, in file order.
+
+        Args:
+            job: which.
+            under: the rules it goes by: by others it has been through nothing.
+            end: a place in long-term.
+            limit: how many, at most.
+        """
+        file, inode, begins = self._gone_through(job, under)
+        if not inode:
+            return []
+        where = "memories.file = ? AND start >= ? AND start < ? ORDER BY start LIMIT ?"
+        return self._select("INDEXED BY memories_by_place", where, file, begins, end, limit)
+
+    def note_gone_through(self, job: str, under: str, end: int) -> None:
+        """Note that a job has been through long-term up to a place, by rules it names."""
+        _, inode, _ = self._gone_through(job, under)
+        self._database.execute(
+            "INSERT OR REPLACE INTO searched VALUES (?, ?, ?)",
+            (self._agent, job, f"{inode} {end} {under}"),
+        )
+
+    def _gone_through(self, job: str, under: str) -> tuple[int, int, int]:
+        """Long-term's file and inode, 0 where there is none, and how far a job has been."""
+        row = self._database.execute(
+            "SELECT file, inode FROM files WHERE agent = ? AND tier = 'long'", (self._agent,)
+        ).fetchone()
+        if row is None:
+            return 0, 0, 0
+        noted = self._database.execute(
+            "SELECT files FROM searched WHERE agent = ? AND job = ?", (self._agent, job)
+        ).fetchone()
+        inode, _, rest = str(noted[0]).partition(" ") if noted else ("", "", "")
+        end, _, rules = rest.partition(" ")
+        is_same = (inode, rules) == (str(row[1]), under)
+        return int(row[0]), int(row[1]), int(end) if is_same else 0
+
     def _files(self) -> str:
         """What tells the tiers as they are from what they were or will be."""
         rows = self._database.execute(

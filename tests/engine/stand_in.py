@@ -87,6 +87,9 @@ class Remembering:
             stream.write(f"{len(texts)}\n")
         return {"pairs": [[0, len(texts) - 1, least]]}
 
+    def near(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
+        return {"near": [], "among": []}
+
     def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
         return {"hits": [[text, 1.0]] * limit}
 

@@ -96,6 +96,15 @@ class InProcess:
         self._refuse(agent)
         return {"pairs": [list(pair) for pair in self.index.alike(texts, least, agent)["pairs"]]}
 
+    def near(
+        self, texts: Sequence[str], least: float, *, agent: str, deadline_seconds: float
+    ) -> dict[str, Any]:
+        assert deadline_seconds > 0
+        self.compared.append(list(texts))
+        self.before_alike()
+        self._refuse(agent)
+        return self.index.near(texts, least, agent)
+
     def rebuild(self, agent: str) -> dict[str, Any]:
         self.rebuilt.append(agent)
         return self.index.rebuild(agent)

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +13,12 @@ from skymem.jobs import runner
 from skymem.jobs.compact import compact
 from skymem.jobs.forget import Wanted, forget
 from skymem.jobs.restore import restore
-from skymem.jobs.table import COMBINED, steps_of
+from skymem.jobs.table import COMBINED
 from skymem.jobs.undo import undo
 from skymem.jobs.workplace import Workplace
 from skymem.model.rules import RetentionRules
 from skymem.stores.fleeting import FleetingFiles
 from skymem.stores.home import HomePaths
-from skymem.stores.ledger import in_batches
 from skymem.stores.recall_events import note_events
 from skymem.stores.recall_log import note_recalled
 from skymem.stores.status import StatusFiles

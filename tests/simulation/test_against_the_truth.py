@@ -8,7 +8,7 @@ from skymem import app
 from skymem.config.rules_file import read_rules
 from skymem.simulation.past import past_of
 from skymem.simulation.replay import Replay
-from tests.simulation.lived import Decision, Life, decisions, ledger, ninety_days, START, DAY, DAYS
+from tests.simulation.lived import DAY, DAYS, START, Decision, Life, decisions, ledger, ninety_days
 
 UNDER_A = """
 promote_threshold: 0.7
