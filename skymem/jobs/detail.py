@@ -6,58 +6,16 @@ Ids, counts, gates and numbers only (promise 6). Keys are fixed; see README, "Wh
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from skymem.errors import SkymemError, UsageError
+from skymem.jobs.kept_words import KEPT
 from skymem.jobs.own_keys import own_keys
 from skymem.jobs.planned import planned
 from skymem.model.plan import STAYING, Plan, highest_of
 
 EVERY_TIER: Final = ("merge", "prune")
 """Jobs that look at more than short-term."""
-
-
-KEPT: Final = MappingProxyType(
-    {
-        "calibration": "that wait, being more than is usual of their agent",
-        "another_kind": "like one of another kind",
-        "another_origin": "like one from elsewhere",
-        "another_place": "like one of another project or section",
-        "dates": "like another but for dates",
-        "direction": "like another but for where from or to",
-        "echo": "that say again what was recalled",
-        "evidence": "cited by a summary",
-        "expires": "that expire",
-        "future": "dated in the future",
-        "history": "superseded, kept as history",
-        "ids": "like another but for ids, paths or versions",
-        "importance": "below the threshold",
-        "instruction": "that command, from where none is trusted",
-        "kind": "of a kind it leaves alone",
-        "modality": "like another but for whether it must, may or is said to be so",
-        "moment": "that mean the day they were said",
-        "names": "like another but for names",
-        "negation": "like another but for a negation",
-        "no_time": "without a time",
-        "no_ttl": "without a time to live",
-        "numbers": "like another but for numbers or units",
-        "order": "like another but for who does what, or the order",
-        "quantifiers": "like another but for how many",
-        "question": "like another, and one of them asks",
-        "recalled": "recalled most",
-        "restored": "restored of late",
-        "never_kind": "of a kind that is never promoted",
-        "never_tag": "with a tag that is never promoted",
-        "ring": "that supersede each other",
-        "supersedes": "that supersede what stays",
-        "sensitivity": "like one that is not as sensitive",
-        "too_young": "too young",
-        "whose": "like one of another user, tenant, scope or session",
-        "wording": "like another but for its words",
-    }
-)
-"""What the gates that keep memories mean, where their names do not say it."""
 
 
 class Ended(Protocol):

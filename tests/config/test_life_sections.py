@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skymem.config.effective import effective_rules
-from skymem.config.key import SUMMARIZER
+from skymem.config.key import DUPLICATES, SUMMARIZER
 from skymem.config.life_sections import section_values
 from skymem.config.rules_file import examine_rules, read_rules
 from skymem.errors import ConfigurationError
@@ -233,8 +233,9 @@ def test_what_config_show_says_can_be_written_and_means_the_same(
 
 
 def as_yaml(sections: dict[str, Any]) -> str:
-    """The sections as a file, the summariser inside of compress."""
+    """The sections as a file, the summariser inside of compress, duplicates inside of merge."""
     summarizer = sections.pop(SUMMARIZER, None)
     if summarizer is not None:
         sections["compress"]["summarizer"] = summarizer
+    sections["merge"]["duplicates"] = sections.pop(DUPLICATES)
     return json.dumps(sections)

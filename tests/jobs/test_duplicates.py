@@ -1,6 +1,5 @@
 """Row P15: what says the same in other words becomes one, loses nothing and can be taken back."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ LEAST = 0.7
 
 
 @pytest.fixture
-def home(indexer: Indexer) -> Iterator[Indexer]:
+def home(indexer: Indexer) -> Indexer:
     """A home that looks for duplicates when it promotes as well."""
     found = DuplicateRules(likeness=LEAST, on_promotion=True)
     indexer.desk.rules = replace(indexer.desk.rules, merge=MergeRules(duplicates=found))
@@ -207,12 +206,13 @@ class Dying(Files):
         super().__init__()
         self._step = step
 
-    def append(self, path: Path, data: bytes) -> None:
+    def append(self, path: Path, data: bytes, **more: Any) -> int:
         if self._step == "before it stands" and path.name == "long_term.jsonl":
             raise Cut
-        super().append(path, data)
+        start = super().append(path, data, **more)
         if self._step == "once it stands" and path.name == "long_term.jsonl":
             raise Cut
+        return start
 
     def link(self, source: Path, target: Path) -> None:
         is_archive = target.name.startswith("short_term_archive_")
