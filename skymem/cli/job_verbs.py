@@ -80,14 +80,32 @@ def merge(
     dry_run: DryRun = False,
     plan: PlanFile = None,
     as_json: Json = False,
+    audit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Merge nothing; judge N past merges of an agent."),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --audit: what was judged elsewhere, JSON lines."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="With --audit: which sample is drawn.")] = 0,
 ) -> None:
-    """Unite copies, and volatile notes without a time to live, with evidence.
+    """Unite copies, what says the same, and volatile notes without a time to live, with evidence.
 
     Copies that all stand in short-term are left to rotate.
 
     Example: skymem merge --dry-run
     """
     spoken = globals_of(context)
+    if audit is not None:
+        from skymem.cli.merge_audit import audit as judge
+
+        judge(spoken, audit, labels, seed=seed, as_json=as_json)
+        return
+    if labels is not None:
+        from skymem.errors import UsageError
+
+        raise UsageError("--labels says what was judged: it goes with --audit N")
     options = {"accept_clock": accept_clock}
     _run(spoken, "merge", dry_run=dry_run, plan=plan, as_json=as_json, options=options)
 

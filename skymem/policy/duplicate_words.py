@@ -103,7 +103,7 @@ _SAME: Final = """
     in addition to | as well as
     is able to | can
     is required to | must | has to | have to
-    cannot | is unable to | is not able to
+    cannot | can not | is unable to | is not able to
     approximately | roughly | about | around
     every | each
     instead of | rather than
@@ -134,7 +134,7 @@ TURNING: Final = _words("in on at for during within since after before under unt
 QUANTIFIERS: Final = _words(
     """
     all any both each every few fewer half least less many more most none only several some single
-    always often usually mostly rarely seldom sometimes never partly partially almost nearly
+    always often usually mostly rarely seldom sometimes partly partially almost nearly
     """
 )
 """How many, how much, how often: one more or less is another statement."""
@@ -156,9 +156,11 @@ def ways(text: str) -> frozenset[Way]:
     """The ways in which what a text says may be said; two texts that share one say the same."""
     pieces = _pieces(text)
     plain = _plain(pieces)
-    found = {plain, _turned(plain)}
-    found |= {_plain(one) for one in _inverted(pieces)}
-    return frozenset(found)
+    said = [plain, _turned(plain), *map(_plain, _inverted(pieces))]
+    first = text.split(maxsplit=1)[:1]
+    if first and pieces and first[0].casefold() == pieces[0].casefold():
+        said.append(_plain([*first, *pieces[1:]]))  # as it is, where it may be a name
+    return frozenset(said)
 
 
 def _pieces(text: str) -> list[str]:
@@ -181,12 +183,17 @@ def _plain(pieces: Sequence[str]) -> Way:
     while place < len(words):
         for length in range(min(SPAN_MAX, len(words) - place), 0, -1):
             span = tuple(words[place : place + length])
-            meant = ALIKE.get(span)
+            meant = ALIKE.get(tuple(map(_as_listed, span)))
             if meant is not None or length == 1:
                 made += meant or span
                 place += length
                 break
     return tuple(made)
+
+
+def _as_listed(word: str) -> str:
+    """Spell DB as db; Grey is a name, and no grey."""
+    return word.lower() if len(word) > 1 and word.isupper() else word
 
 
 def _is_article(pieces: Sequence[str], place: int) -> bool:
@@ -221,13 +228,14 @@ def _inverted(pieces: Sequence[str]) -> Iterator[list[str]]:
     words = list(pieces)
     if ":" in words[:LABEL_WORDS]:
         words[words.index(":")] = "is"
+        words[0] = _small(words[0])
         yield words
     cuts = [place for place, one in enumerate(words) if one in _COPULAS]
-    if len(cuts) != 1 or not all(map(str.isalnum, words)):
+    if len(cuts) != 1 or not all(one[0].isalnum() for one in words):
         return
     first, second = words[: cuts[0]], words[cuts[0] + 1 :]
     if first and second and first[0] in _POSSESSIVES and len(second) == 1:
-        yield [_small(second[0]), words[cuts[0]], *first]
+        yield [*second, words[cuts[0]], *first]
 
 
 def _alike() -> Mapping[Way, Way]:

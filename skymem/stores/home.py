@@ -120,6 +120,10 @@ class HomePaths:
         """How many lines of each agent came in and were promoted, by day."""
         return self.state / "promoted_days.json"
 
+    def merge_audit(self, agent: str) -> Path:
+        """What a person said of an agent's merges, ids only."""
+        return self.state / "merge_audit" / f"{agent}.jsonl"
+
     def redacted(self, agent: str) -> Path:
         """How many secrets of which kind were taken out of an agent's memories."""
         return self.state / "redacted" / f"{agent}.json"
