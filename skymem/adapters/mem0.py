@@ -73,26 +73,26 @@ class Memory:
 
         Args:
             messages: a text, a message (`role`, `content`, `name`), or several.
-            user_id, agent_id, run_id: whom it concerns; one of these has to be said.
+            user_id: whom it concerns; this, `agent_id` or `run_id` has to be said.
+            agent_id: which agent of mem0's.
+            run_id: which conversation.
             metadata: anything else; filterable.
+            timestamp: refused, as mem0 does.
             expiration_date: the last day it is good for.
-            timestamp, memory_type: refused: mem0 does so, or asks a language model.
-            infer, prompt: no matter: nothing is inferred.
+            infer: no matter: nothing is inferred.
+            memory_type: refused: it takes a language model.
+            prompt: no matter.
 
         Raises:
             UsageError: an argument can't be; it is a `ValueError` as well.
             InvalidMemoryError: a message can't be kept; then none is.
             DiskError.
         """
-        if timestamp is not None or memory_type is not None:
-            which = "timestamp" if timestamp is not None else "memory_type"
-            raise UnfitCallError(f"{which} is not supported here; leave it out")
-        ids = asked_for.scope_of(user_id=user_id, agent_id=agent_id, run_id=run_id)
-        if not ids:
-            raise UnfitCallError(
-                "At least one of 'user_id', 'agent_id', or 'run_id' must be provided."
-            )
-        about = {**ids, "expiration_date": shapes.expiration(expiration_date)}
+        _refuse(timestamp=timestamp, memory_type=memory_type)
+        about: dict[str, Any] = {
+            **asked_for.named(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        }
+        about["expiration_date"] = shapes.expiration(expiration_date)
         told: list[dict[str, Any]] = []
         news: dict[str, New] = {}
         for message in messages_of(messages):
@@ -166,9 +166,7 @@ class Memory:
         Raises:
             UsageError, NotAllowedError, DiskError.
         """
-        if reference_date is not None or show_expired:
-            which = "reference_date" if reference_date is not None else "show_expired"
-            raise UnfitCallError(f"{which} is not supported in search; see get_all")
+        _refuse(reference_date=reference_date, show_expired=show_expired or None)
         wanted = asked_for.scoped(filters, kwargs)
         _check_count(top_k)
         least = _threshold(threshold)
@@ -241,9 +239,7 @@ class Memory:
             NotAllowedError: one is pinned; the others are gone.
             BusyError, DiskError.
         """
-        wanted = asked_for.scope_of(user_id=user_id, agent_id=agent_id, run_id=run_id)
-        if not wanted:
-            raise UnfitCallError("At least one filter is required to delete all memories.")
+        wanted = asked_for.named(user_id=user_id, agent_id=agent_id, run_id=run_id)
         found = self._states.every(_filters(wanted, expired=True), expired=True)
         self._states.forget([name_of(kept.id) for kept in found])
         return {"message": "Memories deleted successfully!"}
@@ -290,6 +286,12 @@ class Memory:
         trust = min(most(AGENT, rules), trust_of(memory, rules))
         stated = {name: value for name, value in fields.items() if value is not None}
         return New(memory.content if text is None else text, stated, AGENT, trust)
+
+
+def _refuse(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UnfitCallError(f"{name} is not supported here; leave it out")
 
 
 def _filters(wanted: Mapping[str, Any], *, expired: bool = False) -> Filters:

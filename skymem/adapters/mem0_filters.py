@@ -36,6 +36,18 @@ def scope_of(**ids: Any) -> dict[str, str]:
     return found
 
 
+def named(**ids: Any) -> dict[str, str]:
+    """Check the ids of a call that needs one.
+
+    Raises:
+        UsageError: none is given, or one can't be.
+    """
+    found = scope_of(**ids)
+    if not found:
+        raise UnfitCallError("At least one of 'user_id', 'agent_id', or 'run_id' must be provided.")
+    return found
+
+
 def scoped(filters: Mapping[str, Any] | None, others: Mapping[str, Any]) -> dict[str, Any]:
     """Check the filters of a call that has to say whose memories it is about.
 
