@@ -54,6 +54,10 @@ except ModuleNotFoundError as missing:
 KIND: Final = "item"
 """The kind of the memories that are items."""
 
+ITEM_KEY: Final = "item"
+"""Where a line's metadata has an item's key. Not `key`: a line in which that stands may hold a
+secret by its looks, and is read far more slowly."""
+
 IMPORTANCE: Final = 0.7
 """What an item is worth when nobody says: enough to be promoted, as rules are by default."""
 
@@ -146,7 +150,7 @@ class SkymemStore(BaseStore):
         if op.ttl is not None and not 0 < op.ttl < SECONDS_MAX:
             raise InvalidMemoryError(f"ttl {op.ttl!r:.40} is no time above 0, in minutes")
         text = self._text(value, op.index)
-        about = {"namespace": namespace, "key": op.key, "value": value}
+        about = {"namespace": namespace, ITEM_KEY: op.key, "value": value}
         about |= {} if text else {"searched": False}
         about |= {} if op.ttl is None else {"ttl": op.ttl}
         name = _named(op)
@@ -258,14 +262,14 @@ def is_item(memory: Memory) -> bool:
     """Whether a memory is the item that its line says: what a hand copied is not twice there."""
     about = memory.metadata
     return _has_form(about) and name_of(memory.source_id or "") == _name(
-        about["namespace"], about["key"]
+        about["namespace"], about[ITEM_KEY]
     )
 
 
 def _has_form(about: Mapping[str, Any]) -> bool:
     return (
         isinstance(about.get("value"), dict)
-        and isinstance(about.get("key"), str)
+        and isinstance(about.get(ITEM_KEY), str)
         and isinstance(about.get("namespace"), list)
         and all(isinstance(label, str) for label in about["namespace"])
     )
@@ -329,7 +333,7 @@ def _item(memory: Memory) -> dict[str, Any]:
     about = memory.metadata
     return {
         "namespace": tuple(about["namespace"]),
-        "key": about["key"],
+        "key": about[ITEM_KEY],
         "value": deepcopy(about["value"]),  # what was read is kept for the next reader
         "created_at": datetime.fromtimestamp(_born(memory), UTC),
         "updated_at": datetime.fromtimestamp(_changed(memory), UTC),

@@ -40,10 +40,10 @@ def test_the_line_has_the_namespace_the_key_and_the_value(
 
     assert line["content"] == "drink: green tea\ncups: 3\nwhen: morning, noon"
     assert line["metadata"]["namespace"] == [*WHO]
-    assert (line["metadata"]["key"], line["metadata"]["value"]["cups"]) == ("likes", 3)
+    assert (line["metadata"]["item"], line["metadata"]["value"]["cups"]) == ("likes", 3)
     assert (line["kind"], line["origin"], line["importance"]) == ("item", "agent", 0.7)
     assert "likes" not in line["id"]
-    found = skymem.open_memory("sky", home=str(home.root)).recall("tea", meta={"key": "likes"})
+    found = skymem.open_memory("sky", home=str(home.root)).recall("tea", meta={"item": "likes"})
     assert [one.id for one in found] == [line["id"]]
 
 
@@ -247,7 +247,7 @@ def test_what_a_person_corrected_is_no_item_any_more(home: HomePaths, store: Sky
 def test_lines_of_any_hand_do_no_harm(home: HomePaths, store: SkymemStore) -> None:
     store.put(WHO, "good", {"v": 1})
     item = lines(home)[0]
-    odd: list[Any] = [None, [], "x", {"namespace": "u", "key": "k", "value": {}}]
+    odd: list[Any] = [None, [], "x", {"namespace": "u", "item": "k", "value": {}}]
     odd += [{**item["metadata"], "created_at": bad} for bad in ("then", 1e300, -1, None)]
     odd.append({**item["metadata"], "ttl": "soon", "updated_at": []})
     with (home.agent("sky").directory / "short_term.jsonl").open("a") as stream:

@@ -33,7 +33,7 @@ def lines(home: HomePaths) -> list[dict[str, Any]]:
 
 def chain(home: HomePaths, key: str) -> list[dict[str, Any]]:
     """The states of an item, and each supersedes just the one before."""
-    states = [one for one in lines(home) if one["metadata"].get("key") == key]
+    states = [one for one in lines(home) if one["metadata"].get("item") == key]
     links = [one.get("supersedes", []) for one in states]
     assert links == [[], *([one["id"]] for one in states[:-1])]
     assert [one["ts"] for one in states] == sorted({one["ts"] for one in states})
