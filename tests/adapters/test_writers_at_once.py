@@ -113,3 +113,32 @@ for number in range(100_000):
     assert left.value["number"] >= 2
     store.put(WHO, "left", {"number": -1})
     assert chain(home, "left")[-1]["metadata"]["value"] == {"number": -1}
+
+
+def test_a_put_for_which_the_disk_has_no_room_leaves_the_item_as_it_was(
+    home: HomePaths, store: SkymemStore
+) -> None:
+    code = """
+import os, resource, sys
+from skymem.adapters.langgraph import SkymemStore
+from skymem.errors import DiskError
+store = SkymemStore("sky", home=sys.argv[1])
+size = os.stat(sys.argv[2]).st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 1000, size + 1000))
+try:
+    store.put(("users", "u1"), "a", {"text": "x" * 5000})
+except DiskError:
+    print("no room")
+"""
+    store.put(WHO, "a", {"n": 1})
+    short_term = home.agent("sky").short_term
+    before = short_term.read_bytes()
+    command = [sys.executable, "-c", code, str(home.root), str(short_term)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert told.stdout == "no room\n"
+    assert short_term.read_bytes() == before
+    store.put(WHO, "a", {"n": 2})
+    got = store.get(WHO, "a")
+    assert got is not None
+    assert got.value == {"n": 2}
