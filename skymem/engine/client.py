@@ -69,6 +69,7 @@ class Engine(Asking):
         self._lock = threading.Lock()
         self._dialogue: Dialogue | None = None
         self._pid = os.getpid()
+        self._version = ""
         self._sent_away = 0
 
     # -- what can be asked ----------------------------------------------------------------------
@@ -276,7 +277,7 @@ class Engine(Asking):
             EngineUnavailableError: it is of a newer release than this process, or may not be
                 replaced by it.
         """
-        ours = Greeting(PROTOCOL, own_version(), self._settings_key)
+        ours = Greeting(PROTOCOL, self._version or own_version(), self._settings_key)
         fits = False
         try:
             theirs = self._greeting_of(dialogue, ours, deadline)

@@ -7,6 +7,7 @@ from typing import Final
 
 from skymem.errors import BusyError, SkymemError, UsageError
 from skymem.model.harmless import harmless
+from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held
 
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # none, so that a fork leaves none behind
     paths = HomePaths(Path(arguments[0]))
     try:
+        paths.must_be_there()
+        Files().make_directory(paths.run)
         with held(paths.hook_lock, "recall for prompts", deadline_seconds=LOCK_SECONDS):
             from skymem.hooks.standby import Standby, load
 

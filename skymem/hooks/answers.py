@@ -53,8 +53,8 @@ class Answer:
     warning: str = ""
     """What the person should know."""
 
-    afterwards: Callable[[], None] = field(default=lambda: None)
-    """What is done once the answer is given, and nobody waits."""
+    afterwards: Callable[[bool], None] = field(default=lambda _: None)
+    """What is done once nobody waits; told whether the answer was given in time."""
 
 
 def session_start(home: "Home", agent: str, _event: Event, settings: "HookSettings") -> Answer:
@@ -64,7 +64,7 @@ def session_start(home: "Home", agent: str, _event: Event, settings: "HookSettin
     if not home.workplace().agent_paths(agent).directory.is_dir():
         return Answer(notes=[f"agent {agent} has no memory yet"])
     made = prompting.context(home, agent, settings=settings)
-    return Answer(made.text, made.degraded, afterwards=lambda: _wake(home, agent))
+    return Answer(made.text, made.degraded, afterwards=lambda _: _wake(home, agent))
 
 
 def prompt(home: "Home", agent: str, event: Event, settings: "HookSettings") -> Answer:
@@ -79,10 +79,10 @@ def prompt(home: "Home", agent: str, event: Event, settings: "HookSettings") -> 
     text, told = _composed(asked, found, settings)
     warning = f"recalled by words only: {hurried.failed}" if hurried.failed else ""
 
-    def count() -> None:
+    def count(given: bool) -> None:  # noqa: FBT001  (what `afterwards` is told)
         from skymem.stores.recall_log import note_recalled
 
-        if told and home.rules.recall_log:
+        if given and told and home.rules.recall_log:
             note_recalled(home.paths, home.files, agent, told)
         _stand_by(home, agent)
 

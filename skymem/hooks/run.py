@@ -52,8 +52,12 @@ def run_hook(verb: str, home: str | None, agent: str | None) -> None:
 
     def work(report: Callable[[bytes], None]) -> None:
         answer = _answer(verb, home, agent, event)
-        report(json.dumps(spelled(verb, answer)).encode())
-        answer.afterwards()
+        given = True
+        try:
+            report(json.dumps(spelled(verb, answer)).encode())
+        except BrokenPipeError:  # too late for this one: the next may fare better
+            given = False
+        answer.afterwards(given)
 
     done = within(until, work)
     if done.report is None:

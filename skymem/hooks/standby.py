@@ -216,7 +216,7 @@ def _answer(connection: socket.socket, home: Home) -> bytes:
     said, told = (text.encode() for text in spelled("prompt", answer))
     connection.sendall(quick.sized(said) + quick.sized(told))
     connection.close()
-    answer.afterwards()
+    answer.afterwards(True)
     return (whom or agent_from_environment()).encode()
 
 
