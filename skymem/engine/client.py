@@ -197,6 +197,24 @@ class Engine(Asking):
         dialogue.close()
         return True
 
+    def hangs(self, *, deadline_seconds: float) -> bool:
+        """Whether one takes connections, and then says no word in time.
+
+        It is asked nothing, but told what is no greeting: that keeps no idle one from leaving.
+        """
+        dialogue = self._dial()
+        if dialogue is None:
+            return False
+        try:
+            dialogue.ask(pack({"op": "hangs"}), time.monotonic() + deadline_seconds)
+        except (GoodbyeError, LostError, FrameError):
+            return False  # it leaves, or is another's to judge
+        except EngineUnavailableError:
+            return True
+        finally:
+            dialogue.close()
+        return False
+
     def close(self) -> None:
         """Close the connection; the next call makes a new one."""
         self._forget_what_a_parent_had()

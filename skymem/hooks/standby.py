@@ -214,9 +214,10 @@ def _answer(connection: socket.socket, home: Home) -> bytes:
         raise UsageError(str(error)) from None
     answer = answer_of(replace(home, _ready={}, _engine=None), "prompt", whom, event)
     said, told = (text.encode() for text in spelled("prompt", answer))
+    given = True  # else this raises
     connection.sendall(quick.sized(said) + quick.sized(told))
     connection.close()
-    answer.afterwards(True)
+    answer.afterwards(given)
     return (whom or agent_from_environment()).encode()
 
 
