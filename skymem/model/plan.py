@@ -138,12 +138,12 @@ class Plan:
     judged_later: dict[str, int] = field(default_factory=dict)
     """The same of later rounds: a run that is over its budget stops before its first."""
 
-    held: dict[str, Reason] = field(default_factory=dict)
+    held: dict[str, Reason] = field(default_factory=dict, compare=False)
     """What would be promoted and waits, by id: it is more than is usual of the agent."""
 
-    calibration: dict[str, Any] = field(default_factory=dict)
+    calibration: dict[str, Any] = field(default_factory=dict, compare=False)
     """Of those, the numbers: `held`, `share` and `usual`."""
-    highest: float | None = None
+    highest: float | None = field(default=None, compare=False)
     """The highest importance of what promote left; None where it left none."""
 
     budget: dict[str, dict[str, int]] = field(default_factory=dict)
