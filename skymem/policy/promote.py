@@ -29,6 +29,7 @@ Echo = Callable[[str, Memory], str]
 """Gives the id of the recalled memory that one says again, else ""."""
 
 Earner = Callable[[int, Entry, Verdict, Known], None]
+"""Is told a memory that is promoted, with the place of its decision among the plan's."""
 
 
 def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by its name)

@@ -19,6 +19,9 @@ from skymem.stores.status import read_json
 DAYS_KEPT: Final = 120
 """Of one agent; more than any rule looks back."""
 
+KEEP_BYTES: Final = 256 * 1024
+"""Of the ledger that was read on: less is read again the next time, and nothing is written."""
+
 _Counts = dict[str, Any]
 """Of one day: `came`, `promoted`, and `given` by hundredths, as JSON has it."""
 
@@ -43,7 +46,7 @@ class PromotedDays:
         for end, entry in self._ledger.read_from(self._place):
             self._count(entry)
             self._place = end
-        if files is not None and self._place != before:
+        if files is not None and self._place - before > KEEP_BYTES:
             self._keep(files)
         days = self._agents.get(agent, {})
         return {int(number): _day(counts) for number, counts in days.items()}

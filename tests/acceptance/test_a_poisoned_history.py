@@ -18,6 +18,7 @@ from skymem.model.promotion import PromotionRules
 from skymem.model.rules import AgentRules, RetentionRules
 from skymem.recall.request import Filters, ask
 from skymem.recall.search import recall
+from skymem.stores import promoted_days
 from tests.conftest import START, Desk, line
 
 DAY = 86_400.0
@@ -135,9 +136,11 @@ def test_a_strict_home_holds_it_from_the_beginning(desk: Desk) -> None:
 
 
 def test_the_same_history_gives_the_same_decisions_also_from_lost_counts(
-    desk: Desk, tmp_path_factory: pytest.TempPathFactory
+    desk: Desk, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(promoted_days, "KEEP_BYTES", 0)
     weeks(desk)
+    assert desk.paths.promoted_days.exists()
     twin = replace(desk, paths=type(desk.paths)(tmp_path_factory.mktemp("twin")))
     twin.clock = START
     twin.tiers.directory.mkdir(parents=True)
