@@ -134,6 +134,11 @@ def _window(days: Days, today: int) -> tuple[int, int]:
     return sum(day.came for day in both), sum(day.promoted for day in both)
 
 
+def _share(promoted: int, came: int) -> float:
+    """Of what came in; with what waits from before it may be more than all, and is told as all."""
+    return round(min(1.0, promoted / max(1, came)), 3)
+
+
 @dataclass(slots=True)
 class Calibration:
     """Collects what one plan would promote, and lets the surplus wait."""
@@ -179,7 +184,7 @@ class Calibration:
             held = self._by_opinion(plan)
         staying = [one for one in self._candidates if one.id not in held]
         came, promoted = _window(days, today)
-        share = round((promoted + len(staying)) / max(1, came), 3)
+        share = _share(promoted + len(staying), came)
         surplus = 0
         if most is not None:
             room = max(allowance(came, most) - promoted, AT_LEAST - own.promoted, 0)
@@ -188,7 +193,7 @@ class Calibration:
                 held[one.id] = Reason(GATE, share, most, "of what came in, against what is usual")
         if held:
             self._take_out(plan, held)
-            whole = round((promoted + len(self._candidates)) / max(1, came), 3)
+            whole = _share(promoted + len(self._candidates), came)
             told = (share, most) if surplus else (whole, None)
             plan.calibration = Held(len(held), *told).as_json()
 
