@@ -27,6 +27,13 @@ RESTRAINTS: Final = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 PARTS: Final = 5
 ROUNDS_MAX: Final = 500
+TOLERANCE: Final = 1e-7
+UNRESTRAINED: Final = 100.0
+"""For the two numbers of a scale, which any history is enough for."""
+
+SURE: Final = 30.0
+"""Log-odds of what was always so."""
+
 DECIMALS: Final = 5
 
 
@@ -51,15 +58,16 @@ def check_installed() -> None:
 
 def fit(lessons: Sequence[Lesson]) -> Fitted:
     """Learn from lessons, in the order of their time: at least ten, of more than one target."""
-    rows = _common(lessons)
-    best = min(
-        (_tried(lessons, rows, restraint) for restraint in RESTRAINTS), key=lambda one: one.cost
-    )
+    met = Counter(key for one in lessons for key, _ in one.seen)
+    common = {key for key, times in met.items() if times >= MET_LEAST}
+    table = _Table(lessons, [{k: v for k, v in one.seen if k in common} for one in lessons])
+    best = min((_tried(table, restraint) for restraint in RESTRAINTS), key=lambda one: one.cost)
     scale, shift = _scaled(lessons, best.sums)
     if scale <= 0:  # what it learned of four parts says nothing of the fifth
         scale = 0.0
-    base, learned = _linear(lessons, rows, best.restraint)
-    coefficients = {key: round(scale * one, DECIMALS) for key, one in sorted(learned.items())}
+    base, learned = table.learn(range(len(lessons)), best.restraint)
+    named = zip(table.names, learned, strict=True)
+    coefficients = {key: round(scale * float(one), DECIMALS) for key, one in named}
     told = {key: one for key, one in coefficients.items() if one}
     return Fitted(round(scale * base + shift, DECIMALS), told, best.restraint)
 
@@ -71,33 +79,56 @@ class _Try(NamedTuple):
     """Log-odds of each lesson by what the other parts teach."""
 
 
-Rows = Sequence[Mapping[str, float]]
+class _Table:
+    """Lessons with what is seen of them, as the library takes it: a row each."""
+
+    def __init__(self, lessons: Sequence[Lesson], rows: Sequence[Mapping[str, float]]) -> None:
+        from sklearn.feature_extraction import DictVectorizer
+
+        vectorizer: Any = DictVectorizer(sort=True)
+        self.matrix: Any = vectorizer.fit_transform(rows)
+        self.names = [str(name) for name in vectorizer.get_feature_names_out()]
+        self.lessons = lessons
+
+    def learn(self, places: Sequence[int], restraint: float) -> tuple[float, Any]:
+        """Fit to some rows; a target between 0 and 1 is a share of one and the rest of the other.
+
+        Gives what all begin with, and a number for each of `names`.
+        """
+        from sklearn.linear_model import LogisticRegression
+
+        doubled: list[tuple[int, int, float]] = []
+        for place in places:
+            one = self.lessons[place]
+            shares = ((1, one.target * one.weight), (0, (1 - one.target) * one.weight))
+            doubled += ((place, side, share) for side, share in shares if share > 0)
+        sides = [side for _, side, _ in doubled]
+        if len({*sides}) < 2:
+            return (SURE if sides[:1] == [1] else -SURE), [0.0] * len(self.names)
+        fitted: Any = LogisticRegression(C=restraint, max_iter=ROUNDS_MAX, tol=TOLERANCE)
+        matrix = self.matrix[[place for place, *_ in doubled]]
+        fitted.fit(matrix, sides, sample_weight=[share for *_, share in doubled])
+        return float(fitted.intercept_[0]), fitted.coef_[0]
+
+    def sums(self, places: Sequence[int], base: float, learned: Any) -> list[float]:
+        """What was learned says of some rows, in log-odds."""
+        return [base + float(one) for one in self.matrix[[*places]] @ learned]
 
 
-def _common(lessons: Sequence[Lesson]) -> Rows:
-    met = Counter(key for one in lessons for key, _ in one.seen)
-    return [{key: value for key, value in one.seen if met[key] >= MET_LEAST} for one in lessons]
-
-
-def _tried(lessons: Sequence[Lesson], rows: Rows, restraint: float) -> _Try:
-    size = len(lessons)
+def _tried(table: _Table, restraint: float) -> _Try:
+    lessons, size = table.lessons, len(table.lessons)
     sums: list[float] = []
     for part in range(PARTS):
         start, end = size * part // PARTS, size * (part + 1) // PARTS
-        others = [*lessons[:start], *lessons[end:]]
-        base, learned = _linear(others, [*rows[:start], *rows[end:]], restraint)
-        sums.extend(base + _sum(learned, row) for row in rows[start:end])
+        others = [*range(start), *range(end, size)]
+        sums += table.sums(range(start, end), *table.learn(others, restraint))
     scale, shift = _scaled(lessons, sums)
     return _Try(_cost(lessons, [scale * one + shift for one in sums]), restraint, sums)
 
 
-def _sum(learned: Mapping[str, float], row: Mapping[str, float]) -> float:
-    return math.fsum(learned.get(key, 0.0) * value for key, value in row.items())
-
-
 def _cost(lessons: Sequence[Lesson], sums: Sequence[float]) -> float:
     each = losses(lessons, [logistic(one) for one in sums])
-    return sum(one.weight * loss for one, loss in zip(lessons, each, strict=True))
+    return math.fsum(one.weight * loss for one, loss in zip(lessons, each, strict=True))
 
 
 def _scaled(lessons: Sequence[Lesson], sums: Sequence[float]) -> tuple[float, float]:
@@ -108,28 +139,6 @@ def _scaled(lessons: Sequence[Lesson], sums: Sequence[float]) -> tuple[float, fl
     """
     doubt = 1 / (len(lessons) + 2)
     doubted = [one._replace(target=doubt + (1 - 2 * doubt) * one.target) for one in lessons]
-    base, learned = _linear(doubted, [{"sum": one} for one in sums], 100.0)
-    return learned.get("sum", 0.0), base
-
-
-def _linear(
-    lessons: Sequence[Lesson], rows: Rows, restraint: float
-) -> tuple[float, dict[str, float]]:
-    """Fit once; a target between 0 and 1 is a share of one and the rest of the other."""
-    from sklearn.feature_extraction import DictVectorizer
-    from sklearn.linear_model import LogisticRegression
-
-    doubled: list[tuple[Mapping[str, float], int, float]] = []
-    for one, row in zip(lessons, rows, strict=True):
-        shares = ((1, one.target * one.weight), (0, (1 - one.target) * one.weight))
-        doubled += ((row, side, share) for side, share in shares if share > 0)
-    sides = [side for _, side, _ in doubled]
-    if len({*sides}) < 2:
-        return (30.0 if sides[:1] == [1] else -30.0), {}
-    vectorizer: Any = DictVectorizer(sort=True)
-    matrix = vectorizer.fit_transform([row for row, _, _ in doubled])
-    fitted: Any = LogisticRegression(C=restraint, max_iter=ROUNDS_MAX, tol=1e-8)
-    fitted.fit(matrix, sides, sample_weight=[share for *_, share in doubled])
-    names = vectorizer.get_feature_names_out()
-    learned = {str(name): float(one) for name, one in zip(names, fitted.coef_[0], strict=True)}
-    return float(fitted.intercept_[0]), learned
+    table = _Table(doubted, [{"sum": one} for one in sums])
+    base, learned = table.learn(range(len(doubted)), UNRESTRAINED)
+    return float(learned[0]), base

@@ -2,7 +2,7 @@
 
 A prediction is held against what memories turned out to be worth that nothing was learned from:
 the newest ones. It is taken when it is surely better than the constant guess and than the scoring
-guide, and no worse than the model in force. Surely: by more than the standard error of the
+guide, and no worse than the model in force. Surely: by more than `SURE` standard errors of the
 difference, so that luck with a few memories takes none.
 """
 
@@ -17,6 +17,9 @@ EDGES: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 CERTAIN: Final = 0.001
 """No prediction is taken as surer than this: a single surprise must not cost everything."""
+
+SURE: Final = 2.0
+"""Standard errors: it would be luck once in forty times."""
 
 DECIMALS: Final = 4
 
@@ -140,7 +143,7 @@ def verdict(
     """Say whether a new model is taken, and why."""
     for name, theirs in (("the constant guess", constant), ("the scoring guide", guide)):
         less, error = gain(lessons, ours, theirs)
-        if less <= error:
+        if less <= SURE * error:
             told = f"log loss {less:+.4f} ± {error:.4f} less than {name}'s"
             return Verdict(taken=False, why=f"not surely better than {name}: {told}")
     if in_force is not None:
