@@ -7,11 +7,11 @@ the schedule, and the daemon stays as light as it is (row X3).
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from skymem.daemon.child import run_child
 from skymem.daemon.journal import Journal
+from skymem.daemon.setting import Setting
 from skymem.daemon.stop import Stop
 from skymem.errors import SkymemError
 from skymem.model.alarm import AlarmRules
@@ -26,26 +26,12 @@ END_SECONDS: Final = 15.0
 class Lookout:
     """For the daemon's main thread; a look in hand has a thread of its own. None of it raises."""
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        read: Callable[[], AlarmRules] | None,
-        *,
-        journal: Journal,
-        stop: Stop,
-    ) -> None:
-        """Take up who is to be told.
-
-        Args:
-            command: starts the CLI on this home.
-            read: gives the rules as they stand; None where nobody is ever told.
-            journal: the daemon's log.
-            stop: a look ends with the daemon.
-        """
-        self._command = tuple(command)
-        self._read = read
+    def __init__(self, setting: Setting, journal: Journal) -> None:
+        """Take up who is to be told, by the rules as they stand."""
+        self._command = tuple(setting.command)
+        self._read = setting.alarms
         self._journal = journal
-        self._ending = _Ending(stop)
+        self._ending = _Ending(setting.stop)
         self._rules = AlarmRules()
         self._next = 0.0
         self._thread: threading.Thread | None = None

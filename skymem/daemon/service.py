@@ -115,9 +115,7 @@ class Service:
             stop=setting.stop,
         )
         self._configuration = Configuration(setting.reread, self._journal, setting.clock)
-        self._lookout = Lookout(
-            setting.command, setting.alarms, journal=self._journal, stop=setting.stop
-        )
+        self._lookout = Lookout(setting, self._journal)
         self._pauses = Pauses(setting.paths, setting.files)
         self._triggers = Triggers(
             setting.paths,

@@ -47,10 +47,8 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
     """Decide every line of an agent's short-term, each once.
 
     Args:
-        entries: its lines.
-        agent: whose they are.
-        rules: the agent's own.
-        kinds: the table of kinds.
+        entries, agent: its lines, and whose they are.
+        rules, kinds: the agent's own rules, and the table of kinds.
         caution: what is trusted.
         echo_of: tells what says again what was recalled.
         known_of: what is known of a memory beside its line.
@@ -58,9 +56,7 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
         now_us: the time, microseconds since the epoch; without it nothing is old.
     """
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
-    chosen: set[str] = set()
-    kept: Counter[str] = Counter()
-    highest = -1.0
+    chosen, kept = set[str](), Counter[str]()
     for entry in entries:
         if isinstance(entry, Damage):
             plan.decisions.append(quarantine(entry))
@@ -77,7 +73,7 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
         gate = keeps(entry, verdict, kinds, caution, echo_of)
         if gate or verdict.reason is None:
             kept[gate] += 1
-            highest = max(highest, verdict.worth)
+            plan.highest = max(plan.highest or 0.0, verdict.worth)
         elif entry.id in chosen:
             plan.decisions.append(repeat(entry, "this run"))
         else:
@@ -85,7 +81,6 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
             earner(len(plan.decisions), entry, verdict, known)
             plan.decisions.append(leave("promote", entry, verdict.reason))
     plan.kept |= kept
-    plan.highest = highest if highest >= 0 else None
     return plan
 
 
