@@ -32,6 +32,7 @@ from skymem.cli import (
     schedule_verbs,
     scratchpad_verbs,
     serve_verbs,
+    simulate_verbs,
     trash_verbs,
     watch_verbs,
 )
@@ -112,6 +113,7 @@ for verb in (
     memory_verbs.show,
     explain_verbs.explain,
     importance_verbs.importance,
+    simulate_verbs.simulate,
     trash_verbs.forget,
     erase_verbs.erase,
     trash_verbs.restore,

@@ -1,5 +1,6 @@
-"""A home as it was at a moment: every line in the tier it was in then, spelled as it stood there."""
+"""A home as it was at a moment: every line in the tier it was in then, as it stood there."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
@@ -24,6 +25,7 @@ def lay_out(
         shelf = work.shelf(agent)
         shelf.ensure()
         files: dict[str, list[bytes]] = {}
+        repeated = Counter(begin.again.get(agent, ()))
         trash: dict[str, list[Held]] = {}
         for name, spot in begin.spots.get(agent, {}).items():
             line = own.get(name)
@@ -34,6 +36,8 @@ def lay_out(
                 trash.setdefault(held.run, []).append(held)
             else:
                 files.setdefault(_file(spot), []).append(_spelled(name, spot, line))
+            if repeated[name]:
+                files.setdefault(SHORT_FILE, []).extend([line.came] * repeated[name])
         for file, each in files.items():
             work.files.append(shelf.paths.directory / file, b"".join(each))
         for run, held_there in trash.items():
@@ -65,7 +69,7 @@ def _held(name: str, spot: Spot, line: Line) -> Held:
     tier = "short" if spot.file == SHORT_FILE else tier_of(spot.file)
     stood = _spelled(name, spot._replace(tier=tier), line).strip(b"\n")
     reason = spot.reason or _UNKNOWN
-    return Held(name, tier, spot.file, spot.run, spot.since, reason, None, stood)
+    return Held(name, tier, spot.file, spot.run, spot.since, reason, spot.after, stood)
 
 
 def _protect(work: Workplace, agent: str, begin: Whereabouts, at: float) -> None:

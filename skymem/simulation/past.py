@@ -56,6 +56,9 @@ class Past:
     gone: dict[str, set[str]] = field(default_factory=dict)
     """By agent, memories of that time whose text nobody has any more."""
 
+    recalled_before: list[Step] = field(default_factory=list)
+    """What an agent's answers had before it begins: rules may go by it."""
+
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -107,7 +110,7 @@ def _split(
 ) -> Past:
     """See where everything was at first, and what happened since."""
     since, until = span
-    begin = Whereabouts()
+    begin = Whereabouts(returning=frozenset(_returning(entries)))
     first = float(entries[0]["ts"])
     later: list[Mapping[str, Any]] = []
     for entry in entries:
@@ -122,6 +125,13 @@ def _split(
     if not later:
         raise UsageError(f"nothing is recorded since then; the last run was at {entries[-1]['ts']}")
     return past
+
+
+def _returning(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        for action, name, *_ in entry.get("decided", ()):
+            if action in ("restore", "undo"):
+                yield entry["agent"], name
 
 
 def _tell_steps(work: Workplace, past: Past, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -163,11 +173,13 @@ def _recalls(work: Workplace, past: Past) -> Iterator[Step]:
     if not work.rules.recall_log:
         return
     for agent in past.lines:
-        events = events_of(work.paths, agent, past.since)
+        events = events_of(work.paths, agent)
         for (at, query), own in groupby(events, key=lambda one: (one.at, one.query)):
-            if at <= past.until:
-                what = Recalled(agent, query, tuple(event.id for event in own))
-                yield Step(at, 1 << 62, 4, what)
+            step = Step(at, 1 << 62, 4, Recalled(agent, query, tuple(one.id for one in own)))
+            if at < past.since:
+                past.recalled_before.append(step)
+            elif at <= past.until:
+                yield step
 
 
 def _measure(past: Past, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -181,7 +193,7 @@ def _measure(past: Past, entries: Sequence[Mapping[str, Any]]) -> None:
         for name, line in _each(lines):
             if line.tier == "short" and name not in known.get(agent, ()):
                 past.unseen.setdefault(agent, []).append(line.came)
-        wanted = {name for name in past.begin.spots.get(agent, ())}
+        wanted = set(past.begin.spots.get(agent, ()))
         for step in past.steps:
             if isinstance(step.what, Came) and step.what.agent == agent:
                 wanted.update(step.what.ids)

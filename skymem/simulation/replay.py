@@ -1,5 +1,6 @@
 """Living the recorded past once more under other rules, with the very jobs that run every day."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -42,22 +43,27 @@ from skymem.stores.recall_log import note_recalled
 class Replayed:
     """What came of it."""
 
-    counts: Whereabouts
     old: Whereabouts
+    """The record, up to its end."""
+
+    new: Whereabouts
     regrets: list[Regret] = field(default_factory=list)
     sizes: dict[str, dict[str, Size]] = field(default_factory=dict)
     entries: list[dict[str, Any]] = field(default_factory=list)
     """Of the ledger that the replay wrote."""
 
-    runs: int = 0
-    still: int = 0
+    runs: Counter[str] = field(default_factory=Counter)
+    """By agent, as those that follow."""
+
+    still: Counter[str] = field(default_factory=Counter)
     """Runs at which nothing could change."""
+
+    recalls: Counter[str] = field(default_factory=Counter)
 
     failed: dict[str, int] = field(default_factory=dict)
     """By what went wrong, how often."""
 
     degraded: list[str] = field(default_factory=list)
-    recalls: int = 0
 
 
 class Replay:
@@ -95,6 +101,9 @@ class Replay:
         """
         past, work = self._past, self._bench
         lay_out(work, past.begin, past.lines, past.since)
+        for step in past.recalled_before:
+            if isinstance(step.what, Recalled):
+                self._note_recalled(step.what, step.at)
         try:
             for number, step in enumerate(past.steps):
                 if number % 500 == 0:
@@ -139,9 +148,9 @@ class Replay:
             self._bench.shelf(what.agent).append(lines)
 
     def _job(self, ran: Ran) -> None:
-        self._done.runs += 1
+        self._done.runs[ran.agent] += 1
         if self._still.holds(ran.agent, ran.job, self._clock.at):
-            self._done.still += 1
+            self._done.still[ran.agent] += 1
             return
         work = self._bench.anew()
         if ran.job == "compact":
@@ -221,16 +230,20 @@ class Replay:
     def _recall(self, what: Recalled) -> None:
         """Hold it against the record; here it is recalled as well, where it can be."""
         self._tell_old()
-        work, new = self._bench, self._done.counts
-        self._done.recalls += len(what.ids)
+        work, new = self._bench, self._done.new
+        self._done.recalls[what.agent] += len(what.ids)
         self._done.regrets += regret_of(what, self._clock.at, self._done.old, new)
-        spots = {name: new.spot(what.agent, name) for name in what.ids}
-        there = [name for name, spot in spots.items() if spot is not None and spot.tier != "trash"]
-        if there and work.rules.recall_log:
-            note_recalled(work.paths, work.files, what.agent, there)
-            at = self._clock.at
-            note_events(work.paths, work.files, what.agent, what.query, there, at=at)
+        if work.rules.recall_log:
+            self._note_recalled(what, self._clock.at)
             self._still.changed(what.agent)
+
+    def _note_recalled(self, what: Recalled, at: float) -> None:
+        spots = {name: self._done.new.spot(what.agent, name) for name in what.ids}
+        there = [name for name, spot in spots.items() if spot is not None and spot.tier != "trash"]
+        if there:
+            paths, files = self._bench.paths, self._bench.files
+            note_recalled(paths, files, what.agent, there)
+            note_events(paths, files, what.agent, what.query, there, at=at)
 
     def _tell_old(self) -> None:
         while self._ahead is not None and self._ahead["ts"] <= self._clock.at:
@@ -242,7 +255,7 @@ class Replay:
         for end, entry in self._bench.ledger().read_from(self._read_to):
             self._read_to = end
             self._done.entries.append(entry)
-            self._done.counts.tell(entry)
+            self._done.new.tell(entry)
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -257,4 +270,5 @@ class Replay:
 
 
 def _copy(begin: Whereabouts) -> Whereabouts:
-    return Whereabouts({agent: dict(own) for agent, own in begin.spots.items()})
+    spots = {agent: dict(own) for agent, own in begin.spots.items()}
+    return Whereabouts(spots, again={agent: [*own] for agent, own in begin.again.items()})

@@ -1,4 +1,4 @@
-"""A home of its own for a replay: in a private directory that goes when it ends, however it ends."""
+"""A home of its own for a replay: in a private directory that goes when it ends, or is ended."""
 
 import errno
 import os

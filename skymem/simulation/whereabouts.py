@@ -1,6 +1,5 @@
 """Where each memory was at a moment, by what the ledger tells up to then."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -35,17 +34,26 @@ class Spot(NamedTuple):
     reason: Reason | None = None
     """Likewise: why."""
 
+    after: str | None = None
+    """Likewise: behind which memory it stood, of what comes back some time."""
+
 
 @dataclass(slots=True)
 class Whereabouts:
     """Follows the ledger; of each agent's memories, in the order in which they came there."""
 
     spots: dict[str, dict[str, Spot]] = field(default_factory=dict)
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
-    """By agent, decisions by their action since `count` began, and what was `made`."""
+    did: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    """By agent and action, whom it was decided about, and what was `made`."""
 
     pinned: dict[str, dict[str, bool]] = field(default_factory=dict)
     restored: dict[str, dict[str, tuple[float, str]]] = field(default_factory=dict)
+    again: dict[str, list[str]] = field(default_factory=dict)
+    """By agent, memories that stand in short-term once more."""
+
+    returning: frozenset[tuple[str, str]] = frozenset()
+    """Agent and id of what comes back some time: of these it is noted where they stood."""
+
     gone: dict[str, set[str]] = field(default_factory=dict)
     """By agent, memories of which nobody has the text: they are not counted."""
 
@@ -55,11 +63,11 @@ class Whereabouts:
 
     def begin_counting(self) -> None:
         """Count from here on."""
-        self.counts.clear()
+        self.did.clear()
 
-    def count(self, agent: str, action: str) -> int:
-        """How many decisions of this sort there were."""
-        return self.counts.get(agent, Counter())[action]
+    def names(self, agent: str, action: str) -> list[str]:
+        """About whom there was a decision of this sort, once for each."""
+        return self.did.get(agent, {}).get(action, [])
 
     def tell(self, entry: Mapping[str, Any]) -> None:
         """Take in an entry of the ledger, one after the other."""
@@ -67,8 +75,9 @@ class Whereabouts:
         if op in ("adopt", "remember"):
             self._came(entry)
         elif op == "decide":
+            stood = self._stood(entry)
             for decision in entry["decided"]:
-                self._decided(entry, decision)
+                self._decided(entry, decision, stood)
         elif op == "add":
             for _, name, *_ in entry["added"]:
                 self._put(entry["agent"], name, Spot("long", entry["ts"], entry["run"], made=True))
@@ -88,6 +97,8 @@ class Whereabouts:
             there = self.spot(entry["agent"], name)
             if there is None or there.tier == "trash":
                 self._put(entry["agent"], name, Spot("short", entry["ts"]))
+            else:
+                self.again.setdefault(entry["agent"], []).append(name)
 
     def _put(self, agent: str, name: str, spot: Spot) -> None:
         own = self.spots.setdefault(agent, {})
@@ -96,21 +107,38 @@ class Whereabouts:
 
     def _count(self, agent: str, name: str, action: str) -> None:
         if name not in self.gone.get(agent, ()):
-            self.counts.setdefault(agent, Counter())[action] += 1
+            self.did.setdefault(agent, {}).setdefault(action, []).append(name)
 
-    def _decided(self, entry: Mapping[str, Any], decision: list[Any]) -> None:
+    def _stood(self, entry: Mapping[str, Any]) -> dict[str, str | None]:
+        """Behind what the memories stand that leave for trash, and come back some time."""
+        agent = entry["agent"]
+        names = {one[1] for one in entry["decided"] if one[0] == "trash"}
+        names = {name for name in names if (agent, name) in self.returning}
+        found: dict[str, str | None] = {}
+        before: dict[str, str] = {}
+        for name, spot in self.spots.get(agent, {}).items() if names else ():
+            if name in names:
+                found[name] = before.get(spot.tier)
+            before[spot.tier] = name
+        return found
+
+    def _decided(
+        self, entry: Mapping[str, Any], decision: list[Any], stood: Mapping[str, str | None]
+    ) -> None:
         agent, at, run = entry["agent"], entry["ts"], entry["run"]
         action, name, *why = decision[:6]
         file = decision[6] if len(decision) > 6 else ""
         was = self.spot(agent, name)
         made = was is not None and was.made
+        if action == "repeat" and not file and name in self.again.get(agent, ()):
+            self.again[agent].remove(name)
         if action in COUNTED:
             self._count(agent, name, action)
         if action in _BRINGS:
             self._put(agent, name, Spot(_BRINGS[action], at, run, made))
         elif action == "trash":
-            why = Reason(*why)
-            self._put(agent, name, Spot("trash", at, run, made, file or SHORT_FILE, why))
+            place = (file or SHORT_FILE, Reason(*why), stood.get(name))
+            self._put(agent, name, Spot("trash", at, run, made, *place))
         elif action in ("restore", "undo"):
             self._back(entry, name, decision, file)
         elif action in ("compact", "erase") and (action == "erase" or _is_in_trash(was)):

@@ -26,8 +26,27 @@ from skymem.stores.status import StatusFiles
 START: Final = 1_700_006_400.0
 DAY: Final = 86_400.0
 DAYS: Final = 90
-ROUND_SECONDS: Final = DAY / 2
+ROUND_SECONDS: Final = DAY
 AGENTS: Final = ("hobbs", "sky")
+
+UNDER_A: Final = """
+promote_threshold: 0.7
+short_term_max_lines: 20
+trash: {keep: 365d}
+prune: {older_than: 40d, importance_below: 0.3}
+compress: {older_than: 5d}
+"""
+UNDER_B: Final = """
+promote_threshold: 0.5
+short_term_max_lines: 12
+trash: {keep: 14d}
+prune: {older_than: 20d, importance_below: 0.6}
+compress: {older_than: 6d}
+promote:
+  decay: {per_day: 0.02, floor: 0.3}
+  always_tags: [critical]
+  recalled: {times: 1, queries: 1}
+"""
 
 Decision = tuple[Any, ...]
 """Agent, action, id, gate, value, threshold, note, run without its process."""
@@ -140,7 +159,6 @@ def _without_process(run: str) -> str:
 def ninety_days(life: Life, seed: int = 1, deeds: Sequence[Deed] | None = None) -> None:
     """Live: what comes is the same for every home; without `deeds` they are thought of here."""
     chance = random.Random(seed)
-    ids: list[tuple[str, str]] = []
     for number in range(round(DAYS * DAY / ROUND_SECONDS)):
         life.clock = START + number * ROUND_SECONDS
         for agent in AGENTS:
@@ -149,7 +167,7 @@ def ninety_days(life: Life, seed: int = 1, deeds: Sequence[Deed] | None = None) 
         if number % 2 == 1:
             life.job("compress")
             life.job("prune")
-        if number % 14 == 2:
+        if number % 7 == 2:
             life.job("merge")
             life.job("compact")
         wanted = (
@@ -167,10 +185,10 @@ def ninety_days(life: Life, seed: int = 1, deeds: Sequence[Deed] | None = None) 
 
 def _lines(chance: random.Random, agent: str, number: int, now: float) -> list[bytes]:
     lines = []
-    for each in range(chance.choice((0, 1, 1, 2, 3))):
+    for each in range(chance.choice((1, 2, 3, 4))):
         kind = chance.choice(("fact", "log", "decision", None, None))
         fields: dict[str, Any] = {
-            "ts": round(now - chance.uniform(0, 5000), 3),
+            "ts": round(now - chance.uniform(0, 50_000), 3),
             "type": "short",
             "content": f"{agent} saw {chance.choice(_THINGS)} number {number}.{each}",
             "importance": round(chance.random(), 2),
@@ -201,18 +219,18 @@ _THINGS: Final = ("a heron", "the blue door", "port 8080", "train 14", "a bill o
 def _thought_of(life: Life, chance: random.Random, number: int) -> list[Deed]:
     """What a person does now and then, with what is there."""
     wanted: list[tuple[str, Callable[[str], list[str]]]] = []
-    if number % 4 == 3:
+    if number % 2 == 1:
         wanted.append(("recall", lambda agent: _of_tiers(life, agent)))
-    if number in (40, 133):
+    if number in (20, 66):
         wanted.append(("forget", lambda agent: _of_tiers(life, agent)))
-    if number in (80, 90, 140):
+    if number in (44, 50, 70):
         wanted.append(
             (
                 "restore",
                 lambda agent: sorted(one.id for one in life.work().shelf(agent).trash.all()),
             )
         )
-    if number in (60, 113):
+    if number in (30, 56):
         wanted.append(("undo", lambda agent: _promoted(life, agent)))
     deeds = []
     for place, (what, names) in enumerate(wanted):
