@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -121,10 +122,15 @@ def _split(
     begin.begin_counting()
     past = Past(max(since, first), until, until, later, [], lines, begin, {})
     if since < first:
-        past.notes.append("the ledger begins later than was asked for: it is replayed from there")
+        past.notes.append(f"the ledger begins at {_spoken(first)}: it is replayed from there")
     if not later:
-        raise UsageError(f"nothing is recorded since then; the last run was at {entries[-1]['ts']}")
+        last = _spoken(float(entries[-1]["ts"]))
+        raise UsageError(f"nothing is recorded since then; the last of it is of {last}")
     return past
+
+
+def _spoken(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _returning(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

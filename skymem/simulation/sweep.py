@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -10,10 +11,12 @@ from skymem.config.problems import Complaints
 from skymem.config.rules_file import read_rules
 from skymem.config.yaml_nodes import Items, Node, Scalar, Table
 from skymem.config.yaml_text import read_yaml
-from skymem.errors import UsageError
+from skymem.errors import ConfigurationError, UsageError
 from skymem.model.rules import RetentionRules
 
 POINTS_MAX: Final = 100
+
+_PLACE: Final = re.compile(r"(?m)^[^:\n]*:\d+:\d+: ")
 
 
 class Sweep(NamedTuple):
@@ -55,7 +58,8 @@ def rules_with(path: Path, key: str, value: float, directory: Path) -> Retention
     """Read a rules file as if `key`, dotted, had this value.
 
     Raises:
-        ConfigurationError: then it is not usable; all problems, one a line.
+        ConfigurationError: it is not usable as it is; all problems, one a line.
+        UsageError: it is not with this value.
     """
     complaints = Complaints(path.name)
     root = read_yaml(path, complaints, "promote_threshold: 0.70")
@@ -72,6 +76,9 @@ def rules_with(path: Path, key: str, value: float, directory: Path) -> Retention
     changed.write_text(json.dumps(document))
     try:
         return read_rules(changed)
+    except ConfigurationError as error:  # where it stands there is nobody's business
+        why = _PLACE.sub("", str(error))
+        raise UsageError(f"--sweep {key}={value:g}: {why}") from None
     finally:
         changed.unlink()
 

@@ -156,10 +156,12 @@ def _without_process(run: str) -> str:
     return "_".join(parts[:2]) if len(parts) == 4 and parts[2].isdigit() else run
 
 
-def ninety_days(life: Life, seed: int = 1, deeds: Sequence[Deed] | None = None) -> None:
+def ninety_days(
+    life: Life, seed: int = 1, deeds: Sequence[Deed] | None = None, days: int = DAYS
+) -> None:
     """Live: what comes is the same for every home; without `deeds` they are thought of here."""
     chance = random.Random(seed)
-    for number in range(round(DAYS * DAY / ROUND_SECONDS)):
+    for number in range(round(days * DAY / ROUND_SECONDS)):
         life.clock = START + number * ROUND_SECONDS
         for agent in AGENTS:
             life.say(agent, *_lines(chance, agent, number, life.clock))
