@@ -46,14 +46,9 @@ def plan_promote(  # noqa: PLR0913  (all that a promotion depends on, each by it
 ) -> Plan:
     """Decide every line of an agent's short-term, each once.
 
-    Args:
-        entries, agent: its lines, and whose they are.
-        rules, kinds: the agent's own rules, and the table of kinds.
-        caution: what is trusted.
-        echo_of: tells what says again what was recalled.
-        known_of: what is known of a memory beside its line.
-        earner: is told each that is promoted, with the place of its decision in the plan.
-        now_us: the time, microseconds since the epoch; without it nothing is old.
+    `known_of` tells what is known of a memory beside its line, `echo_of` what it says again of what
+    was recalled; `earner` is told each that is promoted, with the place of its decision in the
+    plan. `now_us` is the time, microseconds since the epoch; without it nothing is old.
     """
     plan = Plan("promote", agent, threshold=rules.promote_threshold)
     chosen, kept = set[str](), Counter[str]()
