@@ -18,6 +18,7 @@ from typing import Any, Final
 from skymem.alarms import unreadable, unwritable
 from skymem.app import READER_BUSY_MS, Home, engine_allowed, now
 from skymem.engine.left_behind import NAME, left_on_servers
+from skymem.engine.socket_file import dial
 from skymem.errors import SkymemError
 from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
@@ -38,6 +39,9 @@ FREE_BYTES_MIN: Final = 100 * 1024 * 1024
 FUTURE_SECONDS_MAX: Final = 60.0
 SAMPLE: Final = 20
 """Vectors of each agent that are asked to find themselves."""
+
+API_SECONDS: Final = 5.0
+"""Within which an API says that it is alive."""
 
 MISSES_MAX: Final = 0.25
 """Of those: an approximate index misses one in a hundred of texts that are much alike."""
@@ -67,6 +71,7 @@ def examine(home: Home, agent: str | None = None) -> list[Check]:
         "ledger": _ledger,
         "agents": partial(_agents, whom=whom, left_alone=agent is None),
         "engine": partial(_engine, whom=whom),
+        "api": _api,
         "clock": _clock,
     }
     return [found for name, check in checks.items() for found in _whole(name, check(home))]
@@ -294,6 +299,50 @@ def _engine(home: Home, *, whom: Sequence[str]) -> Iterator[Check]:
             yield _say("problem", "index", text)
         else:
             yield _say("ok", "index", f"{agent}: {stats['vectors']} vectors, all as they should be")
+
+
+def _api(home: Home) -> Iterator[Check]:
+    """Whether an API runs and answers, and who can read its tokens."""
+    path, holder = home.paths.api_socket, holder_of(home.paths.api_lock)
+    if holder and not path.exists():
+        yield _say("ok", "api", f"{holder} serves at another place than run/{path.name}")
+    elif holder:
+        alive = _is_alive(path)
+        said = "answers" if alive else "has the home, but does not answer; end that process"
+        yield _say("ok" if alive else "problem", "api", f"{holder} {said}")
+    elif path.exists():
+        left = "is left of an API that was killed; the next one puts its own there"
+        yield _say("note", "api", f"run/{path.name} {left}")
+    else:
+        yield _say("ok", "api", "none runs")
+    yield from _tokens(home.paths.root / home.rules.api.token_file)
+
+
+def _is_alive(path: Path) -> bool:
+    """Whether what listens there answers as an API does."""
+    connection = dial(path)
+    if connection is None:
+        return False
+    with connection:
+        connection.settimeout(API_SECONDS)
+        try:
+            connection.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            return connection.recv(64).startswith(b"HTTP/1.1 200 ")
+        except OSError:
+            return False
+
+
+def _tokens(path: Path) -> Iterator[Check]:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISREG(status.st_mode) or mode & 0o077 or status.st_uid != os.geteuid():
+        text = f"{path} has mode {mode:o}: others may read the API's tokens; chmod 600 it"
+        yield _say("problem", "api", text)
+    else:
+        yield _say("ok", "api", f"{path} is its owner's alone")
 
 
 def _left_on_servers(home: Home, agent: str) -> Iterator[Check]:

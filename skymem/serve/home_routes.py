@@ -73,7 +73,10 @@ def start(
 
 @router.get("/v1/jobs/runs/{id}", tags=["jobs"], responses={200: {"model": Run}})
 def poll(request: Request, home: Operators, id: str) -> Answer:  # noqa: A002
-    """A job that was started here: whether it still runs, and its detail when it has ended."""
+    """A job that was started here: whether it still runs, and its detail when it has ended.
+
+    Also after a restart of the API; a job in hand when that ended without a word is `lost`.
+    """
     return Answer(_runs(request).find(id).as_json())
 
 

@@ -23,6 +23,7 @@ from skymem.serve.api import make_app
 from skymem.serve.caller import Token, read_tokens
 from skymem.serve.connection import Connection
 from skymem.serve.keeper import Keeper
+from skymem.serve.run_records import RunRecords
 from skymem.serve.runs import Runs
 from skymem.stores.files import disk_errors
 from skymem.stores.lock import held
@@ -84,7 +85,7 @@ def serve(home: Home, chosen: Path | None, environment: MutableMapping[str, str]
         sockets = [stack.enter_context(one) for one in _listening(home, place)]
         stack.callback(_unlink, place.socket)
         command = [sys.executable, "-m", "skymem", "--home", str(home.paths.root)]
-        runs = Runs(command, now)
+        runs = Runs(command, now, RunRecords(home.paths, home.files))
         stack.callback(runs.end)
         app = make_app(Keeper(home), runs, port=place.port, tokens=place.tokens)
         logging.basicConfig(format="skymem: %(message)s", level=logging.WARNING)

@@ -124,7 +124,9 @@ class Run(Told):
 
     id: str
     job: str
-    state: Literal["running", "done", "failed"]
+    state: Literal["running", "done", "failed", "lost"]
+    """`lost`: the API ended while it ran, and did not see its end."""
+
     exit_code: int | None
     detail: dict[str, Any]
     error: str | None

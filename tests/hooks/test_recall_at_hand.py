@@ -1,5 +1,6 @@
 """A process keeps recall at hand: it answers as the usual way does, and is never in the way."""
 
+import _socket
 import contextlib
 import json
 import os
@@ -53,9 +54,9 @@ def end(paths: HomePaths) -> None:
 
 
 @contextlib.contextmanager
-def connected(paths: HomePaths) -> Iterator[socket.socket]:
+def connected(paths: HomePaths) -> Iterator["_socket.socket"]:
     """A connection to the process that answers; one that takes none yet is waited for."""
-    found: list[socket.socket] = []
+    found: list[_socket.socket] = []
 
     def dial() -> bool:
         one = quick.dial(str(paths.root))

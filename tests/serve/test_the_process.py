@@ -20,8 +20,8 @@ import sys
 from skymem.serve import service
 from skymem.serve.runs import Runs
 class Slow(Runs):
-    def __init__(self, command, clock):
-        super().__init__([sys.executable, "-c", "import time; print('{}', flush=True); time.sleep(600)"], clock)
+    def __init__(self, command, *more):
+        super().__init__([sys.executable, "-c", "import time; print('{}', flush=True); time.sleep(600)"], *more)
 service.Runs = Slow
 from skymem.cli.entry import main
 main()

@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import pytest
 
-from tests.systemd.units import ROOT, SYSTEM, SYSUSERS, USER
+from tests.systemd.units import ROOT, SYSTEM, SYSTEM_API, SYSUSERS, USER
 
 NAMESPACES: Final = ("--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup")
 SYSTEMD: Final = Path("/lib/systemd/systemd")
 PYTHON: Final = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 PREPARE: Final = """
-cp {system} etc/systemd/system/
+cp {system} {system_api} etc/systemd/system/
 mkdir -p etc/sysusers.d etc/systemd/user
 cp {user} etc/systemd/user/
 cp {sysusers} etc/sysusers.d/
@@ -56,6 +56,7 @@ class Machine:
         (place / "prepare").write_text(
             PREPARE.format(
                 system=SYSTEM,
+                system_api=SYSTEM_API,
                 user=USER,
                 sysusers=SYSUSERS,
                 sysusers_name=SYSUSERS.name,

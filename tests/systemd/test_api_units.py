@@ -9,6 +9,7 @@ from skymem.serve.runs import GRACE_SECONDS
 from skymem.serve.service import LAST_SECONDS
 from tests.systemd.units import (
     SYSTEM,
+    SYSTEM_API,
     USER,
     program,
     run_tool,
@@ -18,7 +19,6 @@ from tests.systemd.units import (
     with_a_program_that_is_there,
 )
 
-SYSTEM_API = SYSTEM.with_name("skymem-api.service")
 USER_API = USER.with_name("skymem-api.service")
 EXPOSURE_MAX = 2.0
 DIFFER = {"Description", "After", "ExecStart", "ExecReload", "TimeoutStopSec", "SyslogIdentifier"}

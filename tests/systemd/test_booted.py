@@ -5,6 +5,7 @@ What the sandbox forbids shows here: a promotion, the model and Chroma run insid
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ from tests.systemd.machine import Machine, why_not
 HOME = "/var/lib/skymem"
 SHORT_TERM = f"{HOME}/memory/sky/short_term.jsonl"
 LINE = '{"ts": 1700000000, "type": "short", "content": "The cat is warm", "importance": 0.95}'
-CGROUP = "/sys/fs/cgroup/system.slice/skymem.service/cgroup.procs"
+CGROUP = "/sys/fs/cgroup/system.slice/{unit}.service/cgroup.procs"
+API = "skymem-api"
 
 INSTALL = f"""
 install -d -m 2750 -o skymem -g skymem {HOME}
@@ -30,7 +32,7 @@ OVERDUE = {
 
 # A call outside of the filter ends the process here, where the unit refuses it: so no refusal goes
 # unnoticed but mbind's, by which an allocator wishes for near memory and lives without.
-DEADLY = "SystemCallErrorNumber=\nSystemCallFilter=mbind\n"
+DEADLY = "SystemCallErrorNumber=\nSystemCallFilter=mbind\nRestartSec=1s\n"
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +45,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     try:
         booted.run(INSTALL)
         booted.run(
-            "mkdir -p /etc/systemd/system/skymem.service.d;"
-            f"printf '[Service]\n{DEADLY}' >/etc/systemd/system/skymem.service.d/test.conf;"
-            "systemctl daemon-reload"
+            "for unit in skymem skymem-api; do d=/etc/systemd/system/$unit.service.d; mkdir -p $d;"
+            f"printf '[Service]\n{DEADLY}' >$d/test.conf; done; systemctl daemon-reload"
         )
         yield booted
     finally:
@@ -78,9 +79,10 @@ def indexed(machine: Machine) -> int:
     return int(told.get("agents", {}).get("sky", {}).get("memory", 0))
 
 
-def processes(machine: Machine) -> dict[str, str]:
-    """The processes of the unit: number and command line."""
-    script = f"for p in $(cat {CGROUP}); do echo $p $(tr '\\0' ' ' </proc/$p/cmdline); done"
+def processes(machine: Machine, unit: str = "skymem") -> dict[str, str]:
+    """The processes of a unit: number and command line."""
+    cgroup = CGROUP.format(unit=unit)
+    script = f"for p in $(cat {cgroup}); do echo $p $(tr '\\0' ' ' </proc/$p/cmdline); done"
     lines = machine.run(script, check=False).splitlines()
     return {line.split()[0]: line for line in lines if line[0].isdigit()}
 
@@ -100,16 +102,21 @@ def test_the_sandbox_holds_the_daemon_and_the_engine(kept: Machine) -> None:
     found = [number for number, line in processes(kept).items() if "--scheduled" not in line]
     assert len(found) >= 2
     for number in found:
-        state = kept.run(f"cat /proc/{number}/status")
-        assert "Seccomp:\t2" in state
-        assert "NoNewPrivs:\t1" in state
-        assert "CapEff:\t0000000000000000" in state
-        look = f"nsenter -t {number} -m -n"
-        assert kept.code(f"{look} touch /etc/forbidden") != 0
-        assert kept.code(f"{look} touch {HOME}/allowed && rm {HOME}/allowed") == 0
-        assert kept.run(f"{look} ls -A /home").strip() == ""
-        assert "lo" in kept.run(f"{look} cat /proc/net/dev")
-        assert kept.run(f"{look} cat /proc/net/dev").count(":") == 1, "no network but itself"
+        is_held(kept, number)
+
+
+def is_held(machine: Machine, number: str) -> None:
+    """Assert that a process is in the sandbox of the units."""
+    state = machine.run(f"cat /proc/{number}/status")
+    assert "Seccomp:\t2" in state
+    assert "NoNewPrivs:\t1" in state
+    assert "CapEff:\t0000000000000000" in state
+    look = f"nsenter -t {number} -m -n"
+    assert machine.code(f"{look} touch /etc/forbidden") != 0
+    assert machine.code(f"{look} touch {HOME}/allowed && rm {HOME}/allowed") == 0
+    assert machine.run(f"{look} ls -A /home").strip() == ""
+    assert "lo" in machine.run(f"{look} cat /proc/net/dev")
+    assert machine.run(f"{look} cat /proc/net/dev").count(":") == 1, "no network but itself"
 
 
 def test_who_is_not_a_member_is_kept_out(kept: Machine) -> None:
@@ -141,11 +148,65 @@ def test_the_journal_has_each_line_with_its_priority_and_no_memory(kept: Machine
     # On a busy machine a run may fall due while the one before still goes on: that is told louder.
     plain = [entry for entry in ours if "run skipped" not in entry["MESSAGE"]]
     assert {entry["PRIORITY"] for entry in plain} == {"6"}
-    assert {one["level"] for one in told} == {"info"}
+    assert {json.loads(entry["MESSAGE"])["level"] for entry in plain} == {"info"}
     assert "daemon started" in {one["event"] for one in told}
     assert not any("timestamp" in one for one in told)
     assert "cat is warm" not in kept.journal()
     assert "reports" not in kept.journal()
+
+
+@pytest.fixture(scope="module")
+def api(kept: Machine) -> Machine:
+    """The same, with the API beside the daemon."""
+    kept.run(f"systemctl start {API}")
+    return kept
+
+
+def ask(machine: Machine, path: str, body: str = "", *, user: str = "skymem") -> dict[str, Any]:
+    """What the API answers a user of the machine, with its status."""
+    data = f"-X POST -H 'content-type: application/json' -d '{body}'" if body else ""
+    told = machine.run(
+        f"curl -sS --unix-socket {HOME}/run/api.sock -w '\\n%{{http_code}}' {data} "
+        f"http://localhost{path}",
+        user=user,
+    )
+    document, _, status = told.rpartition("\n")
+    return {"status": int(status), **json.loads(document)}
+
+
+def test_the_api_answers_from_its_sandbox(api: Machine) -> None:
+    assert api.show("ActiveState", API) == "active"
+    assert ask(api, "/health/ready")["health"] == "healthy"
+    told = ask(api, "/v1/agents/sky/memories", '{"content": "Tea at five", "importance": 0.1}')
+    assert told["status"] == 201, told
+    found = ask(api, "/v1/agents/sky/search?q=tea")
+    assert found["results"][0]["content"] == "Tea at five"
+    assert ask(api, "/v1/agents/sky/search?q=tea", user="agent")["status"] == 403
+    (number,) = processes(api, API)
+    is_held(api, number)
+
+
+def test_a_job_of_the_api_runs_in_its_sandbox(api: Machine) -> None:
+    run = ask(api, "/v1/jobs/prune", "{}")
+    assert run["status"] == 202, run
+
+    def ended() -> dict[str, Any] | None:
+        told = ask(api, f"/v1/jobs/runs/{run['id']}")
+        return told if told["state"] != "running" else None
+
+    told = api.wait_for(ended, seconds=60)
+    assert (told["state"], told["exit_code"]) == ("done", 0), told
+
+
+def test_an_api_that_is_killed_comes_back_and_a_stop_takes_its_socket(api: Machine) -> None:
+    api.run(f"systemctl kill --kill-who=main -s KILL {API}")
+    api.wait_for(lambda: api.show("NRestarts", API) == "1")
+    api.wait_for(lambda: api.show("ActiveState", API) == "active", seconds=60)
+    assert ask(api, "/health/live")["alive"] is True
+    api.run(f"systemctl stop {API}")
+    assert (api.show("Result", API), api.show("ActiveState", API)) == ("success", "inactive")
+    assert api.code(f"test -e {HOME}/run/api.sock") != 0
+    assert processes(api, API) == {}
 
 
 def test_a_daemon_that_is_killed_comes_back_and_its_engine_went_with_it(kept: Machine) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = ROOT / "systemd/skymem.service"
+SYSTEM_API = ROOT / "systemd/skymem-api.service"
 USER = ROOT / "systemd/user/skymem.service"
 SYSUSERS = ROOT / "systemd/sysusers.d/skymem.conf"
 
