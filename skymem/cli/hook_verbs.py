@@ -36,7 +36,7 @@ def prompt(context: typer.Context) -> None:
     """Recall for a prompt, in time or not at all; the event comes on stdin.
 
     By meaning where an engine runs and answers at once, else by words. Whatever is wrong, it ends
-    with 0 within two seconds and says why.
+    with 0, in 300 ms where recall is kept at hand and in two seconds where not, and says why.
 
     Example: skymem hook prompt < event.json
     """
