@@ -57,7 +57,18 @@ def check_installed() -> None:
 
 
 def fit(lessons: Sequence[Lesson]) -> Fitted:
-    """Learn from lessons, in the order of their time: at least ten, of more than one target."""
+    """Learn from lessons, in the order of their time: at least ten, of more than one target.
+
+    In one thread: sums come in one order, and threads that wait for each other cost more than they
+    bring at this size.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return _fit(lessons)
+
+
+def _fit(lessons: Sequence[Lesson]) -> Fitted:
     met = Counter(key for one in lessons for key, _ in one.seen)
     common = {key for key, times in met.items() if times >= MET_LEAST}
     table = _Table(lessons, [{k: v for k, v in one.seen if k in common} for one in lessons])
