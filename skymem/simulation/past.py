@@ -16,6 +16,7 @@ from skymem.simulation.lines import Line, lines_of
 from skymem.simulation.moments import JobSteps, actions_of
 from skymem.simulation.steps import Came, Recalled, Step, runs_of, steps_told
 from skymem.simulation.whereabouts import Whereabouts
+from skymem.stores.files import disk_errors
 from skymem.stores.recall_events import events_of
 
 READ_TRIES: Final = 3
@@ -60,6 +61,9 @@ class Past:
     recalled_before: list[Step] = field(default_factory=list)
     """What an agent's answers had before it begins: rules may go by it."""
 
+    models: dict[str, bytes] = field(default_factory=dict)
+    """Models of importance, by their place in the home: each counts from when it was trained."""
+
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -88,6 +92,7 @@ def past_of(home: Home, since: float, until: float) -> Past:
     past = _split(work, entries, lines, (since, until))
     _tell_steps(work, past, entries)
     _measure(past, entries)
+    past.models = dict(_models(work, past.agents))
     return past
 
 
@@ -173,6 +178,14 @@ def _schedule(work: Workplace) -> Schedule:
         return read_schedule(work.paths.schedule)
     except ConfigurationError:  # the daemon does not start by it either
         return Schedule()
+
+
+def _models(work: Workplace, agents: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    for agent in agents:
+        directory = work.paths.importance(agent)
+        with disk_errors(directory):
+            for path in sorted(directory.glob("[!.]*Z.json")):
+                yield str(path.relative_to(work.paths.root)), path.read_bytes()
 
 
 def _recalls(work: Workplace, past: Past) -> Iterator[Step]:

@@ -101,6 +101,9 @@ class Replay:
         """
         past, work = self._past, self._bench
         lay_out(work, past.begin, past.lines, past.since)
+        for name, data in past.models.items():  # each is in force from when it was made
+            work.files.make_directory((work.paths.root / name).parent)
+            work.files.replace(work.paths.root / name, data)
         for step in past.recalled_before:
             if isinstance(step.what, Recalled):
                 self._note_recalled(step.what, step.at)

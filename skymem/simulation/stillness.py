@@ -14,6 +14,7 @@ from skymem.jobs.table import COMBINED
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.policy.earning import opens_us, weigh
+from skymem.stores.importance_models import models_of
 
 QUIET_JOBS: Final = ("promote", "rotate", COMBINED)
 """Jobs that look at short-term alone."""
@@ -57,10 +58,13 @@ class Stillness:
 
 
 def _opens(work: Workplace, agent: str) -> float:
-    """When the threshold will have fallen to the first memory of short-term."""
+    """When a model comes, or the threshold will have fallen to the first memory of short-term."""
     rules = work.rules.for_agent(agent)
+    models = [one.trained_at for one in models_of(work.paths, agent)]
     if not rules.promotion.decay.per_day:
-        return math.inf
+        return min((at for at in models if at > work.now()), default=math.inf)
+    if models:
+        return 0.0
     now_us = round(work.now() * 1_000_000)
     opens = math.inf
     for entry in work.shelf(agent).short_entries():
