@@ -52,7 +52,7 @@ ALARMS: Final[Mapping[str, Kind]] = MappingProxyType(
             "is written",
         ),
         "threshold_unreachable": Kind(
-            "The same, and nothing of what was there came near the threshold.",
+            "Promote saw new lines in many runs, and the best of them is below the threshold.",
             "lower promote_threshold in retention_rules.yaml, or have the agent give importance",
         ),
         "identical_output": Kind(
@@ -65,7 +65,7 @@ ALARMS: Final[Mapping[str, Kind]] = MappingProxyType(
             "read the daemon's log, then start it again: skymem run",
         ),
         "job_never_run": Kind(
-            "The same of an entry that has never run at all.",
+            "A daemon runs, and an entry of the schedule has never run, though it was due.",
             "read the daemon's log, then start it again: skymem run",
         ),
         "job_failed": Kind(
@@ -112,7 +112,7 @@ ALARMS: Final[Mapping[str, Kind]] = MappingProxyType(
         "flood": Kind(
             "An agent suddenly rates far more than is usual for it worth promoting; what is "
             "beyond its share was held back.",
-            "look at what it wrote; if it is right, say so under promote: in the rules",
+            "look at what it wrote; if it is right, let it through: skymem promote --uncalibrated",
         ),
         "quarantine": Kind(
             "Bytes that are no memory lie in quarantine.",

@@ -130,7 +130,7 @@ def backlog_growing(shell: Shell) -> Iterator[None]:
 
 
 def index_small(shell: Shell) -> Iterator[None]:
-    """By what the engine told of itself; a real one is asked in `tests/jobs/test_index.py`."""
+    """By what an engine tells of itself: no verb makes a whole index smaller than its tier."""
     shell.short_term.write_bytes(b"".join(line(f"d{number}", 0.9) for number in range(20)))
     shell("promote")
     home, at = open_home(str(shell.home)), time.time() + 1000

@@ -19,7 +19,7 @@ from skymem.app import init_home, open_home
 from skymem.health import health_of
 from skymem.notifying import tell
 
-SOON = "look: 1s, hold: 0s, quiet: 0s, deadline: 2s"
+SOON = "look: 1s, hold: 0s, quiet: 0s, deadline: 60s"
 FULL = "disk_free: 800000GiB"
 
 
@@ -90,9 +90,10 @@ def rules(home: Path, *said: str) -> None:
 
 
 def script(home: Path, text: str) -> Path:
-    path = home.parent / "tell-me"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    path, made = home.parent / "tell-me", home.parent / "tell-me.new"
+    made.write_text(f"#!/bin/sh\n{text}\n")
+    made.chmod(made.stat().st_mode | stat.S_IXUSR)
+    made.replace(path)  # whole: it may be started at any moment
     return path
 
 
@@ -161,7 +162,7 @@ def test_a_command_that_hangs_is_ended_with_all_it_started_and_told_of_and_tried
     hangs = script(
         home, f'sleep 3600 & echo $! > "{left}.new"; mv "{left}.new" "{left}"; sleep 3600'
     )
-    rules(home, FULL, f"command: [{hangs}]", SOON)
+    rules(home, FULL, f"command: [{hangs}]", SOON.replace("60s", "2s"))
     daemon()
 
     until(lambda: "notify_failed" in alarms(home))
@@ -169,6 +170,7 @@ def test_a_command_that_hangs_is_ended_with_all_it_started_and_told_of_and_tried
     until(lambda: not _lives(pid))
     beats = json.loads((home / "status/sky_heartbeat.json").read_bytes())
     assert beats["state"] == "running"
+    rules(home, FULL, f"command: [{hangs}]", SOON)
     script(home, f'cat >> "{home.parent}/told"')
     until(lambda: told(home) and "notify_failed" not in alarms(home))
     assert ids(told(home)[0]["raised"]) == ["disk_low"]
@@ -187,7 +189,7 @@ def test_the_end_of_the_daemon_waits_for_no_command(
 ) -> None:
     begun = home.parent / "begun"
     hangs = script(home, f'touch "{begun}"; sleep 3600')
-    rules(home, FULL, f"command: [{hangs}]", SOON.replace("deadline: 2s", "deadline: 300s"))
+    rules(home, FULL, f"command: [{hangs}]", SOON.replace("60s", "300s"))
     process = daemon()
     until(begun.exists)
     process.send_signal(signal.SIGTERM)

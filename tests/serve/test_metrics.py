@@ -58,7 +58,7 @@ def test_a_job_and_a_violation_are_counted(api: Api) -> None:
 def test_an_alarm_is_counted_by_its_id_and_whose_it_is(api: Api) -> None:
     stray = api.home / "memory/sky/notes.jsonl"
     stray.write_text("{}\n")
-    assert read(api)["skymem_alarm", "unread_growth", "sky"] == 1
+    assert read(api)["skymem_alarm", "sky", "unread_growth"] == 1
     ready = api.get("/health/ready").json()
     assert [(one["id"], one["agent"]) for one in ready["alarms"]] == [("unread_growth", "sky")]
     stray.unlink()
