@@ -7,18 +7,28 @@ record before it is sent: after a kill in between it is sent again, under the sa
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
 from skymem.alarm_command import by_command
 from skymem.alarm_webhook import by_webhook
 from skymem.app import Home, now
-from skymem.errors import BusyError
+from skymem.errors import BusyError, DiskError
 from skymem.health import health_of
 from skymem.model.alarm import Alarm, AlarmRules
 from skymem.policy.backoff import backoff_seconds
-from skymem.policy.news import FAILED, News, after_telling, looked, message, news
+from skymem.policy.news import (
+    FAILED,
+    LISTED_MAX,
+    News,
+    after_telling,
+    looked,
+    message,
+    news,
+    with_told,
+)
 from skymem.stores.alarm_record import AlarmRecord, Failing, Told, read_record, write_record
 from skymem.stores.lock import held
 
@@ -26,28 +36,51 @@ COMMAND: Final = "command"
 WEBHOOK: Final = "webhook"
 
 
-def tell(home: Home) -> dict[str, Any]:
+def tell(home: Home, already: Sequence[str] = ()) -> dict[str, Any]:
     """Look at the alarms, and tell each who is to be told what has become news.
 
-    Returns:
-        By who was told: how many alarms were `raised` and `cleared`, or why it `failed`.
+    A disk that is full is told of too, though it takes no record of that: then at once, and what
+    began alone; who calls keeps what was told for the next look.
 
-    Raises:
-        DiskError: the record can't be written; nothing was sent that is not on it.
+    Args:
+        home: whose alarms.
+        already: what was told and is on no record.
+
+    Returns:
+        `told`: by who was told, how many alarms were `raised` and `cleared`, or why it `failed`;
+        `already` where the record can't be written: for the next look.
     """
     if not home.rules.alarms.told and not home.paths.alarms.exists():
-        return {}
+        return {"told": {}}
     home.files.make_directory(home.paths.run)
     try:
         with held(home.paths.run / "alarms.lock", "skymem alarms", deadline_seconds=0.0):
-            return _tell(home)
+            return _tell(home, already)
     except BusyError:  # another one is at it
-        return {}
+        return {"told": {}}
 
 
-def _tell(home: Home) -> dict[str, Any]:
+def _tell(home: Home, already: Sequence[str]) -> dict[str, Any]:
     record = read_record(home.paths)
     rules = _rules(home, record)
+    at = _look(home, record, rules, already)
+    kept = _kept(home, record)
+    found: dict[str, Any] = {}
+    for name, told in record.channels.items():
+        due = news(told.seen, rules if kept else replace(rules, hold_seconds=0.0), at)
+        due = due if kept else due._replace(cleared=())
+        if due and (told.failing is None or told.failing.retry_at <= at):
+            found[name] = _send(home, name, told, due, rules)
+        elif not due and told.failing is not None:
+            told.failing = None  # what could not be told is over, and nobody was told it began
+        else:
+            continue
+        kept = _kept(home, record) and kept
+    return {"told": found} if kept else {"told": found, "already": _told_to_all(record)}
+
+
+def _look(home: Home, record: AlarmRecord, rules: AlarmRules, already: Sequence[str]) -> float:
+    """Bring the record to what holds now, for each who is to be told; returns when that was."""
     alarms = [Alarm(**one) for one in health_of(home)["alarms"]]
     at = now()
     own = {COMMAND: bool(rules.command), WEBHOOK: rules.webhook is not None}
@@ -56,18 +89,26 @@ def _tell(home: Home) -> dict[str, Any]:
     record.rules = rules if whom else None
     for name, told in record.channels.items():
         others = [one for one in alarms if not (one.id == FAILED and one.text.startswith(name))]
-        told.seen = looked(told.seen, others, rules, at)
-    due = {name: news(told.seen, rules, at) for name, told in record.channels.items()}
-    write_record(home.paths, home.files, record)
-    found: dict[str, Any] = {}
-    for name, told in record.channels.items():
-        if due[name] and (told.failing is None or told.failing.retry_at <= at):
-            found[name] = _send(home, name, told, due[name], rules)
-            write_record(home.paths, home.files, record)
-        elif not due[name] and told.failing is not None:
-            told.failing = None  # what could not be told is over, and nobody was told it began
-            write_record(home.paths, home.files, record)
-    return found
+        told.seen = looked(with_told(told.seen, already, at), others, rules, at)
+    return at
+
+
+def _kept(home: Home, record: AlarmRecord) -> bool:
+    """Write the record; False where that can't be done."""
+    try:
+        write_record(home.paths, home.files, record)
+    except DiskError:
+        return False
+    return True
+
+
+def _told_to_all(record: AlarmRecord) -> list[str]:
+    """What holds and everyone was told of."""
+    told = [
+        {key for key, one in channel.seen.items() if one.told and one.gone is None}
+        for channel in record.channels.values()
+    ]
+    return sorted(set.intersection(*told))[:LISTED_MAX] if told else []
 
 
 def _rules(home: Home, record: AlarmRecord) -> AlarmRules:

@@ -18,6 +18,7 @@ def alarms(
         str | None, typer.Option("--explain", metavar="ID", help="What an id means; or all.")
     ] = None,
     tell: Annotated[bool, typer.Option("--tell", hidden=True)] = False,
+    already: Annotated[list[str] | None, typer.Option("--already", hidden=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Show what is wrong, since when, and what to do about each.
@@ -34,7 +35,7 @@ def alarms(
     stop_flag.listen()
     home = spoken.open(lenient=True)
     if tell:
-        _tell(home)
+        _tell(home, already or [])
         return
     from skymem.health import health_of
 
@@ -80,11 +81,11 @@ def _explain(name: str, *, as_json: bool) -> None:
                 render.line(part)
 
 
-def _tell(home: "Home") -> None:
+def _tell(home: "Home", already: list[str]) -> None:
     """What the daemon has a child do; a person gains nothing by it."""
     from skymem.errors import InterruptedRunError
     from skymem.notifying import tell
 
-    render.document({"told": tell(home)})
+    render.document(tell(home, already))
     if home.stop():
         raise typer.Exit(InterruptedRunError.exit_code)

@@ -36,6 +36,9 @@ class Lookout:
         self._next = 0.0
         self._thread: threading.Thread | None = None
         self._complaint = ""
+        self._already: list[str] = []
+        """What was told and is on no record: the disk is full."""
+
         self.reread()
 
     def reread(self) -> None:
@@ -68,7 +71,7 @@ class Lookout:
 
     def _have_it_looked(self) -> None:
         end = run_child(
-            [*self._command, "alarms", "--tell", "--json"],
+            [*self._command, "alarms", "--tell", *(f"--already={key}" for key in self._already)],
             timeout_seconds=TIMEOUT_SECONDS + 2 * self._rules.deadline_seconds,
             stop=self._ending,
         )
@@ -77,7 +80,8 @@ class Lookout:
         if end.exit_code:
             self._complain(end.error or f"ended with exit code {end.exit_code}")
             return
-        self._complain("")
+        self._already = [str(key) for key in end.detail.get("already", ())]
+        self._complain("its record can't be written" if "already" in end.detail else "")
         for whom, told in end.detail.get("told", {}).items():
             say = self._journal.error if "failed" in told else self._journal.info
             say("alarms told" if "failed" not in told else "alarms not told", by=whom, **told)

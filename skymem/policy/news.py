@@ -9,7 +9,7 @@ takes nothing from another.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from skymem.model.alarm import Alarm, AlarmRules
+from skymem.model.alarm import ALARMS, Alarm, AlarmRules, alarm
 
 LISTED_MAX: Final = 100
 """Alarms that a message lists; of the rest it says how many there are."""
@@ -77,6 +77,19 @@ def looked(
     for key, old in record.items():
         if key not in found and (old.told or _is_quiet(old, rules, now)):
             found[key] = old._replace(gone=now if old.gone is None else min(old.gone, now))
+    return found
+
+
+def with_told(record: Record, keys: Iterable[str], now: float) -> dict[str, Seen]:
+    """The record with what was told while none could be written."""
+    found = dict(record)
+    for key in keys:
+        name, agent, _ = (*key.split("/", 2), "", "")[:3]
+        if name in ALARMS and not (key in found and found[key].told):
+            known = found.get(key) or Seen(
+                now, alarm=alarm(name, ALARMS[name].meaning, agent or None)
+            )
+            found[key] = known._replace(told=True, told_at=now)
     return found
 
 

@@ -202,7 +202,7 @@ def test_the_end_of_the_daemon_waits_for_no_command(
 def test_a_redirect_is_not_followed_and_the_reason_is_told(home: Path, server: Server) -> None:
     server.status = 302
     rules(home, FULL, f"webhook: '{server.url}'", SOON)
-    found = tell(open_home(str(home)))
+    found = tell(open_home(str(home)))["told"]
 
     assert found["webhook"] == {"failed": "answered 302: a redirect is not followed"}
     assert [path for path, *_ in server.got] == ["/hook"]
@@ -212,7 +212,7 @@ def test_a_redirect_is_not_followed_and_the_reason_is_told(home: Path, server: S
 
 def test_nobody_is_told_of_anything_where_nobody_is_named(home: Path) -> None:
     rules(home, FULL)
-    assert tell(open_home(str(home))) == {}
+    assert tell(open_home(str(home))) == {"told": {}}
     assert not (home / "state/alarms.json").exists()
 
 
@@ -220,7 +220,7 @@ def test_one_who_cannot_be_told_takes_nothing_from_another(home: Path, server: S
     tell_me = script(home, f'cat >> "{home.parent}/told"')
     server.status = 500
     rules(home, FULL, f"command: [{tell_me}]", f"webhook: '{server.url}'", SOON)
-    found = tell(open_home(str(home)))
+    found = tell(open_home(str(home)))["told"]
 
     assert found == {
         "command": {"raised": 1, "cleared": 0},
@@ -228,14 +228,14 @@ def test_one_who_cannot_be_told_takes_nothing_from_another(home: Path, server: S
     }
     (first,) = told(home)
     assert ids(first["raised"]) == ["disk_low"]
-    assert tell(open_home(str(home))) == {"command": {"raised": 1, "cleared": 0}}
+    assert tell(open_home(str(home)))["told"] == {"command": {"raised": 1, "cleared": 0}}
     assert ids(told(home)[1]["raised"]) == ["notify_failed"], "and the other hears of that"
 
 
 def test_rules_that_cannot_be_read_are_told_to_whom_the_last_ones_named(home: Path) -> None:
     tell_me = script(home, f'cat >> "{home.parent}/told"')
     rules(home, f"command: [{tell_me}]", SOON)
-    assert tell(open_home(str(home))) == {}
+    assert tell(open_home(str(home)))["told"] == {}
     (home / "retention_rules.yaml").write_text("alarms: {\n")
     tell(open_home(str(home), lenient=True))
 
@@ -250,3 +250,27 @@ def test_a_record_that_is_damaged_is_as_if_nothing_had_been_told(home: Path) -> 
         (home / "state/alarms.json").write_text(damage)
         tell(open_home(str(home)))
     assert len(told(home)) == 4
+
+
+def test_what_takes_no_record_is_told_all_the_same_and_once(home: Path) -> None:
+    """As on a full disk: what was told is handed on from look to look."""
+    tell_me = script(home, f'cat >> "{home.parent}/told"')
+    rules(home, FULL, f"command: [{tell_me}]", "hold: 1h, quiet: 0s")
+    in_the_way = home / "state/alarms.json/x"
+    in_the_way.mkdir(parents=True)
+    first = tell(open_home(str(home)))
+    assert (first["told"], first["already"]) == (
+        {"command": {"raised": 1, "cleared": 0}},
+        ["disk_low//"],
+    )
+    assert tell(open_home(str(home)), first["already"]) == {"told": {}, **_rest(first)}
+    in_the_way.rmdir()
+    in_the_way.parent.rmdir()
+    assert tell(open_home(str(home)), first["already"]) == {"told": {}}
+    rules(home, f"command: [{tell_me}]", "hold: 0s, quiet: 0s")
+    assert tell(open_home(str(home)))["told"] == {"command": {"raised": 0, "cleared": 1}}
+    assert [ids(one["raised"]) for one in told(home)] == [["disk_low"], []]
+
+
+def _rest(found: dict[str, Any]) -> dict[str, Any]:
+    return {"already": found["already"]}
