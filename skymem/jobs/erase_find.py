@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
+from skymem.jobs.erase_united import UnitedFound
 from skymem.jobs.rehearse import open_reading
 from skymem.jobs.workplace import Workplace
 from skymem.model.identity import digest
@@ -214,6 +215,7 @@ class _Finder:
         self._quotes: list[Piece] = []
         """Records that match as they are."""
 
+        self._united = UnitedFound()
         self.found = Found()
 
     def first(self, piece: Piece) -> None:
@@ -224,6 +226,7 @@ class _Finder:
         said = [str(one.get("text")) for one in statements_of(memory)]
         if memory.evidence_ids or memory.supersedes or said:
             self._linking.append(piece)
+            self._united.note(piece.id, memory)
         why = self._sought.why(piece.id, memory)
         if why == "matched" and said:  # it may be what it quotes that matches: that goes
             self._quotes.append(piece)
@@ -260,7 +263,8 @@ class _Finder:
             return
         text = memory.searchable
         low, high = self._lengths
-        if low <= len(text) <= high and copy_key(text) in self._keys:
+        same = low <= len(text) <= high and copy_key(text) in self._keys
+        if same or self._united.goes(piece.id, self._gone):
             if self._sought.copies:
                 self._take(piece, "copy")
                 self.found.places[piece.place] += 1

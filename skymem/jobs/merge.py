@@ -1,6 +1,6 @@
 """Merge: old notes without a time to live, and copies, become one memory (N7, N8, P15, P16)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from skymem.jobs.duplicating import InLongTerm
 from skymem.jobs.move import Carrying
@@ -11,6 +11,7 @@ from skymem.model.plan import Damage, Decision, Entry, Plan, Reason, Stored
 from skymem.policy.alike import word_key
 from skymem.policy.merge import MergeItem, plan_merge
 from skymem.policy.promote import leave, quarantine, repeat
+from skymem.stores.lifecycle import Lifecycle
 
 SECOND_US = 1_000_000
 
@@ -31,8 +32,15 @@ def foresee(sight: Sight) -> None:
         InterruptedRunError: a signal came while waiting.
     """
     sight.reading.close()  # it may take a minute, and no file is to be held open so long
-    long = StandingLong(sight)
-    InLongTerm(sight, long.life, long.read).ask()
+    opened: list[StandingLong] = []
+
+    def read(ids: Sequence[str]) -> dict[str, MergeItem]:
+        if not opened:  # where nothing is new, nobody asks
+            opened.append(StandingLong(sight))
+        return opened[0].read(ids)
+
+    life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
+    InLongTerm(sight, life, read).ask()
 
 
 def apply(carrying: Carrying) -> str:

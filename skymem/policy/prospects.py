@@ -32,6 +32,7 @@ JOBS: Final = MappingProxyType(
         "compressed": "compress",
         "no_summary": "compress",
         "merged": "merge",
+        "duplicate": "promote",
         **dict.fromkeys(
             ("expired", "superseded", "old_and_unimportant", "archive_age", "archive_size"), "prune"
         ),

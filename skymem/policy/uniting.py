@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from skymem.model.memory import Memory
 from skymem.model.plan import Addition, Plan, Reason
 from skymem.model.rules import RetentionRules
 from skymem.policy.duplicates import DUPLICATE, difference, judge
@@ -15,6 +16,14 @@ from skymem.policy.merge import MergeItem, keeps_whole, merged_copies
 
 FIELD: Final = "duplicates"
 """Of a line that stands for others: the id of each, and how near it was."""
+
+
+def stands_for(memory: Memory) -> frozenset[str]:
+    """The ids of those that a memory stands for, as they say the same."""
+    said = memory.fields.get(FIELD)
+    if not isinstance(said, dict):
+        return frozenset()
+    return frozenset(said.keys() & {*memory.evidence_ids}) if memory.supersedes else frozenset()
 
 
 class Pair(NamedTuple):

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from skymem import app
+from skymem.erasure import erase_memories
 from skymem.errors import EngineUnavailableError
 from skymem.jobs import runner
 from skymem.jobs.undo import undo
@@ -262,3 +264,13 @@ def test_it_is_balanced_and_its_evidence_resolves(home: Indexer) -> None:
         assert catalog.find("sky", one.evidence_ids).keys() == set(one.evidence_ids)
     findings = look(home.desk)
     assert findings.problems == []
+
+
+def test_what_is_erased_takes_along_what_says_the_same(home: Indexer) -> None:
+    in_long(home, OLD)
+    say(home, NEW, OTHER)
+    run(home, "promote")
+    app.init_home(home.desk.paths.root)
+    (old,) = [one.source_id or "" for one in home.desk.memories("long") if one.content == OLD][:1]
+    erase_memories(app.open_home(str(home.desk.paths.root)), "sky", [old])
+    assert home.desk.everything() == [OTHER]
