@@ -15,6 +15,7 @@ WORDS: Final = MappingProxyType(
         "compressed": "compressed: archived, and quoted in a record",
         "no_summary": "archived, and quoted in no record",
         "merged": "merged with its like",
+        "duplicate": "archived, as another says the same",
         "expired": "moved to trash, as its time is over",
         "superseded": "moved to trash, as it was superseded",
         "old_and_unimportant": "moved to trash, as old and unimportant",
