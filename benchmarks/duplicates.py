@@ -206,7 +206,10 @@ def naive(least: float) -> Callable[[str, str, float], bool]:
 
 def labelled(pairs: Sequence[Pair], vectors: Vectors) -> dict[str, Any]:
     """Both rules over labelled pairs, ours at several likenesses."""
-    one, other = (vectors.of([pair[side] for pair in pairs]) for side in (0, 1))
+    one, other = (
+        vectors.of([pair.one for pair in pairs]),
+        vectors.of([pair.other for pair in pairs]),
+    )
     cosines = [float(each) for each in np.einsum("ij,ij->i", one, other)]
     usual = DuplicateRules().likeness or 1.0
     told = {"ours": judged(pairs, cosines, ours(usual))}

@@ -1,4 +1,4 @@
-"""What says the same in other words, from outside, with the real engine and its Chroma (row P15)."""
+"""What says the same in other words, from outside, with a real engine and its Chroma (row P15)."""
 
 import json
 from collections.abc import Iterator
