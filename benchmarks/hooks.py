@@ -6,6 +6,7 @@ Beside it what a process costs that does nothing, and CPU time, which other work
 disturbs less than it does the clock.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -27,6 +28,7 @@ from skymem.stores.lock import holder_of
 
 ROUNDS = 11
 SERIES = 3
+HUNG_ROUNDS = 7
 LINES = 5_000
 EVENT = json.dumps(
     {"hook_event_name": "UserPromptSubmit", "prompt": "what was the cause of issue #404?"}
@@ -37,11 +39,14 @@ WARM_SECONDS = 60.0
 
 
 def measure(
-    name: str, command: Sequence[str], environment: Mapping[str, str] = {}, series: int = SERIES
+    name: str,
+    command: Sequence[str],
+    environment: Mapping[str, str] = {},
+    series: int = SERIES,
+    rounds: int = ROUNDS,
 ) -> None:
     """Print the best median of several series, the worst of all, and the CPU time of one."""
     medians, worst, cpu, told = [], 0.0, 0.0, b""
-    rounds = ROUNDS if series > 1 else 1
     for _ in range(series):
         took = []
         for _ in range(rounds):
@@ -96,13 +101,13 @@ def main() -> None:
     """Measure each state of the engine, and of what keeps recall at hand."""
     for program in NOTHING:
         measure(f"python -c '{program}'", [sys.executable, "-c", program])
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         app.init_home(Path(name))
         make_lines(Path(name) / "memory" / "sky" / "short_term.jsonl", LINES)
         home = app.open_home(name)
         home.run_job("promote")
         off = {quick.OFF_VARIABLE: "off"}
-        measure("cold bytecode", prompt(name), {**off, "PYTHONPYCACHEPREFIX": f"{name}/cold"}, 1)
+        measure("cold bytecode", prompt(name), {**off, "PYTHONPYCACHEPREFIX": f"{name}/cold"}, 1, 1)
         measure("cold: nothing at hand", prompt(name), off)
         warm_up(name)
         measure("warm, no engine", prompt(name))
@@ -113,7 +118,8 @@ def main() -> None:
         try:
             _with_engine(name)
         finally:
-            os.kill(pid_of(HomePaths(Path(name)).hook_lock), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid_of(HomePaths(Path(name)).hook_lock), signal.SIGKILL)
             engine.leave()
 
 
@@ -122,11 +128,20 @@ def _with_engine(name: str) -> None:
     measure("warm, engine running", prompt(name))
     measure("the same, given time", prompt(name), PATIENT)
     engine, standby = pid_of(paths.engine_lock), pid_of(paths.hook_lock)
-    for what, pid in (("engine hung", engine), ("what keeps it at hand hung", standby)):
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            measure(what, prompt(name), series=2 if pid == standby else SERIES)
-        finally:
+    with stopped(engine):
+        measure("engine hung", prompt(name))
+    with stopped(standby):  # a hung one is ended after some seconds: few rounds
+        measure("what keeps it at hand hung", prompt(name), {}, 1, HUNG_ROUNDS)
+
+
+@contextlib.contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """Have a process hang for the block, unless somebody ends it meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
 
 

@@ -30,7 +30,7 @@ HOME, AGENT = "--home", "--agent"
 KINDS = (b"SKYMEM_", b"MILTON_", b"TZ")
 """Variables that may change an answer: they go along."""
 
-TAKEN = b"+"
+TAKEN, BUSY = b"+", b"!"
 SIZE = 8
 CREDENTIALS_BYTES = 12  # pid, uid, gid
 
@@ -165,6 +165,8 @@ def ask(connection: "_socket.socket", asked: bytes, until: float) -> tuple[bytes
         raise UnansweredError("the process that keeps it at hand hangs") from cause
     except OSError:
         return None
+    if first == BUSY:  # the usual way would take longer still
+        raise UnansweredError("too much is to be done at once")
     if first != TAKEN:
         return None
     try:

@@ -38,7 +38,7 @@ TICK_SECONDS: Final = 5.0
 """Between two looks whether it has a reason to leave."""
 
 CHILDREN_MAX: Final = 8
-LINGER_SECONDS: Final = 60
+LINGER_SECONDS: Final = 10
 """When the kernel ends a child, whatever it is at."""
 
 READ_SECONDS: Final = 5.0
@@ -146,9 +146,13 @@ class Standby:
         except OSError:  # who asked has left already
             return
         with connection:
-            if peer_uid(connection) not in {os.geteuid(), 0} or len(self._children) >= CHILDREN_MAX:
+            if peer_uid(connection) not in {os.geteuid(), 0}:
                 return
             self._asked_at = time.monotonic()
+            if len(self._children) >= CHILDREN_MAX:
+                with contextlib.suppress(OSError):
+                    connection.send(quick.BUSY)
+                return
             self._read_ahead()
             home = self._renewed()
             child = os.fork()

@@ -231,6 +231,20 @@ def test_one_that_hangs_is_given_up_and_ended(coding_agent: CodingAgent) -> None
         assert pid_of(paths) == 0
 
 
+def test_when_too_much_is_asked_at_once_it_says_so(coding_agent: CodingAgent) -> None:
+    program = (
+        "import sys; from skymem.hooks import standby; from skymem.hooks.__main__ import main;"
+        "standby.CHILDREN_MAX = 0; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", program, str(coding_agent.paths.root)]
+    with subprocess.Popen(command) as process:
+        try:
+            with pytest.raises(quick.UnansweredError, match="too much"):
+                answered(coding_agent.paths)
+        finally:
+            process.kill()
+
+
 def test_one_that_answers_is_not_ended(coding_agent: CodingAgent) -> None:
     paths = coding_agent.paths
     with standing_by(paths) as process, connected(paths) as connection:
