@@ -63,7 +63,7 @@ def append_by_api(home: app.Home, stop: Path, name: str) -> dict[str, Any]:
     while not stop.exists():
         shelf.append([spell(name, written)])
         written += 1
-        time.sleep(0.001)
+        time.sleep(0.005)
     return {"written": written}
 
 
@@ -75,7 +75,7 @@ def hold_open(home: app.Home, stop: Path, name: str) -> dict[str, Any]:
         while deadline is None or time.monotonic() < deadline:
             stream.write(spell(name, written))
             written += 1
-            time.sleep(0.002)
+            time.sleep(0.005)
             if deadline is None and stop.exists():
                 deadline = time.monotonic() + 0.5
     return {"written": written}
