@@ -19,12 +19,11 @@ from skymem.model.spelling import read_line
 from skymem.simulation.simulate import Asked, simulate
 from skymem.stores.fleeting import FleetingFiles
 from skymem.stores.home import HomePaths
-from skymem.stores.status import StatusFiles
 
 START: Final = 1_700_006_400.0
 DAYS: Final = 90
 EVERY_SECONDS: Final = 600
-BUSY: Final = 0.15
+BUSY: Final = 0.03
 """Runs before which something came."""
 
 OTHER: Final = "promote_threshold: 0.5\nshort_term_max_lines: 50\n"
@@ -48,7 +47,7 @@ class Lived:
         chance = random.Random(4)
         runs = DAYS * 86_400 // EVERY_SECONDS
         work = Workplace(self.paths, self.files, self.rules, lambda: self.clock, lambda: None)
-        status = StatusFiles(self.paths, self.files)
+        status: list[bytes] = []
         idle: dict[str, Any] = {}
         for number in range(runs):
             self.clock = START + number * EVERY_SECONDS
@@ -59,12 +58,15 @@ class Lived:
                 idle = {**detail, "acted": 0}
             else:
                 detail = {**idle, "started": self.clock}
-            status.write_action(COMBINED, detail, self.clock)
+            record = {"ts": self.clock, "action": COMBINED, "detail": detail, "seq": number + 1}
+            status.append(json.dumps(record).encode() + b"\n")
+        self.files.make_directory(self.paths.status)
+        self.files.append(self.paths.status / "actions.jsonl", b"".join(status))
         return runs
 
     def _say(self, work: Workplace, chance: random.Random, number: int) -> None:
         lines = []
-        for each in range(chance.randrange(1, 6)):
+        for each in range(chance.randrange(1, 9)):
             fields = {
                 "ts": self.clock - chance.uniform(0, 500),
                 "type": "short",
@@ -80,7 +82,7 @@ class Lived:
 
 
 def main() -> None:
-    """Print what a simulation takes, and a sweep of nine."""
+    """Print what a simulation takes, by other rules and by a threshold that falls."""
     os.environ["SKYMEM_ENGINE"] = "off"
     with tempfile.TemporaryDirectory() as name:
         lived = Lived(Path(name) / "home")

@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -103,6 +104,35 @@ def explained() -> str:
     own = f"_{os.getpid()}_"  # of the run's name: the process that made it
     told = re.sub(rf"{own}\d+\]", "_4711_1]", told)
     return f"```text\n$ skymem explain {name[:8]}\n{told}```\n"
+
+
+def simulated() -> str:
+    """What `skymem simulate` says of a week under rules that promote and keep less."""
+    clock = [1_700_000_000.0]
+    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(root, "now", lambda: clock[0])
+        patch.setenv("SKYMEM_ENGINE", "off")
+
+        def run(*words: str) -> str:
+            clock[0] += 60
+            return CliRunner().invoke(app, ["--home", home, *words]).stdout
+
+        run("init", home)
+        for day, town in enumerate(("Bergen", "Turku", "Oslo", "Lund", "Aarhus", "Kiel", "Visby")):
+            clock[0] = 1_700_000_000.0 + day * 86_400
+            text, worth = f"The train to {town} leaves at {day + 5}", f"{0.6 + day * 0.05:.2f}"
+            run("remember", text, "--importance", worth)
+            run("trigger", "memory_rotate_check")
+        run("recall", "when does the train to Oslo leave?", "--limit", "1")
+        run("remember", "All is said", "--importance", "0.1")
+        run("trigger", "memory_rotate_check")
+        other = Path(home).with_suffix(".yaml")
+        other.write_text("promote_threshold: 0.8\nshort_term_max_lines: 3\n")
+        try:
+            told = run("simulate", "--rules", str(other), "--since", "2023-11-14")
+        finally:
+            other.unlink()
+    return f"```text\n$ skymem simulate --rules other.yaml --since 2023-11-14\n{told}```\n"
 
 
 def _all_errors(top: type[errors.SkymemError]) -> Iterator[type[errors.SkymemError]]:
