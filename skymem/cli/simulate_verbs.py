@@ -139,7 +139,8 @@ def _regrets(one: "Comparison") -> None:
         return
     render.line(f"recalled later and missed: {len(firsts):,}")
     for each in [*firsts.values()][:REGRETS_SHOWN]:
-        gone = f" since {render.moment(each.since)[:16]}" if each.since is not None else ""
+        moved = each.since is not None and each.what != "not_promoted"
+        gone = f" since {render.moment(each.since)[:16]}" if moved else ""
         name = render.harmless(each.id[: render.ID_LETTERS])
         when = render.moment(each.at)[:16]
         render.paragraph(f"{name}  recalled {when}, would be {_WHAT[each.what]}{gone}", 2)

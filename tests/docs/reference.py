@@ -123,7 +123,7 @@ def simulated() -> str:
             text, worth = f"The train to {town} leaves at {day + 5}", f"{0.6 + day * 0.05:.2f}"
             run("remember", text, "--importance", worth)
             run("trigger", "memory_rotate_check")
-        run("recall", "when does the train to Oslo leave?", "--limit", "1")
+        run("recall", "train Oslo")
         run("remember", "All is said", "--importance", "0.1")
         run("trigger", "memory_rotate_check")
         other = Path(home).with_suffix(".yaml")
