@@ -28,7 +28,7 @@ WORDS: Final = MappingProxyType(
 
 JOBS: Final = MappingProxyType(
     {
-        **dict.fromkeys(_PROMOTES, "promote"),
+        **dict.fromkeys((*_PROMOTES, "calibration"), "promote"),
         "line_limit": "rotate",
         "compressed": "compress",
         "no_summary": "compress",
