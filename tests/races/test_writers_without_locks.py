@@ -33,8 +33,8 @@ NO_LEASES = ("setpriv", "--bounding-set", "-lease", "--inh-caps", "-lease")
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: only root may")
 
-# Nobody writes faster than the jobs can follow on a busy machine, where the lines of one run, and so
-# its length, would grow from run to run: swaps are what makes it a race, not lines.
+# Nobody writes faster than the jobs can follow on a busy machine, where the lines of one run, and
+# so its length, would grow from run to run: swaps are what makes it a race, not lines.
 # One line in three is worth promoting. The shell says at its end how many it wrote.
 ECHO = """
 n=0
