@@ -230,6 +230,7 @@ def test_without_scikit_learn_it_says_what_to_install(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"pip install 'skymem\[train\]'"):
         train(desk.work(), ["sky"])
 
