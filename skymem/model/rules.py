@@ -126,8 +126,11 @@ class CompressRules:
 class DuplicateRules:
     """When two memories that mean the same become one (row P15)."""
 
-    likeness: float | None = 0.9
-    """The cosine from which they may; all they say must agree as well. None: nobody looks."""
+    likeness: float | None = 0.85
+    """The cosine from which they may; all they say must agree as well. None: nobody looks.
+
+    No likeness had a false merge in `benchmarks/duplicates.py`; below this little more is found.
+    """
 
     on_promotion: bool = False
     """Whether promote asks the engine about what it is to promote; merge asks in any case."""

@@ -54,7 +54,7 @@ def test_it_is_promoted_once_counted_recalled_once_and_undone(home: Outside) -> 
         assert f"found to say the same as {one['id']}: duplicate 0.9" in told or (
             "moved to an archive: duplicate 0.9" in told
         )
-        assert "against 0.9" in told
+        assert "against 0.85" in told
         assert home("show", str(name)).code == 0
     assert home("fsck").code == 0
 
