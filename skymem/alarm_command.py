@@ -50,9 +50,12 @@ def by_command(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return f"{words[0]} can't be started: {reason}"
-    why = _to_its_end(process, message, time.monotonic() + deadline_seconds, stop)
+    try:
+        why = _to_its_end(process, message, time.monotonic() + deadline_seconds, stop)
+    finally:
+        if process.poll() is None:
+            _end(process)
     if why:
-        _end(process)
         return f"{words[0]} {why}"
     return "" if process.returncode == 0 else f"{words[0]} ended with {process.returncode}"
 
