@@ -47,6 +47,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     made = tmp_path_factory.mktemp("home")
     init_home(made)
     (made / "lines.jsonl").write_bytes(LINES)
+    (made / "other.yaml").write_text("promote_threshold: 0.6\n")
     command = made / "bin" / "skymem"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m skymem "$@"\n')
