@@ -152,7 +152,7 @@ def _tell_steps(work: Workplace, past: Past, entries: Sequence[Mapping[str, Any]
     ]
     jobs = JobSteps(told, runs)
     actions = [
-        one for one in actions_of(work.paths.status / "actions.jsonl") if one.started >= past.since
+        one for one in actions_of(work.paths.status / "actions.jsonl") if one.ended >= past.since
     ]
     past.recorded_since = min((one.started for one in actions), default=past.until)
     if past.recorded_since <= past.since + _first_gap(past):

@@ -180,6 +180,16 @@ def test_runs_at_which_nothing_can_change_are_not_run(life: Life) -> None:
     assert decay.still >= 6
 
 
+def test_a_run_that_began_before_it_told_the_ledger_is_replayed(tmp_path: Path) -> None:
+    life = Life(tmp_path / "home", "promote_threshold: 0.7\n")
+    life.say("sky", line("low", 0.6, START, id="low"))
+    home = app.open_home(str(life.root))
+    home.run_job("promote")
+    now = app.now()
+    found = one(life, "promote_threshold: 0.5\n", since=now - DAY, until=now)
+    assert (found.runs, found.changed["promoted"]["only_new"]) == (1, ["low"])
+
+
 def test_an_agent_alone_is_told_of_alone(short_life: Life) -> None:
     both = one(short_life, "promote_threshold: 0.3\n")
     each = [one(short_life, "promote_threshold: 0.3\n", agent=name) for name in ("hobbs", "sky")]
