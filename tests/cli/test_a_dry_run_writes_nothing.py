@@ -9,6 +9,10 @@ import pytest
 import typer
 
 from skymem.cli.main import app
+from skymem.policy.prediction import Model
+from skymem.stores.files import Files
+from skymem.stores.home import HomePaths
+from skymem.stores.importance_models import keep_model
 from tests.cli.conftest import Shell
 
 FLOW = ["--flow", "lived", "--query", "q", "--outcome", "o", "--call", '{{"tool_id": "t"}}']
@@ -23,6 +27,8 @@ WORDS = {
     "share": [],
     "agents violations": ["--acknowledge"],
     "compact": [],
+    "train": [],
+    "importance": ["--rollback"],
     "index": ["--force"],
     "trigger": ["memory_rotate_check"],
     "apply": ["{plan}"],
@@ -110,6 +116,8 @@ def names(shell: Shell, tmp_path: Path) -> dict[str, str]:
     assert shell("forget", gone).code == 0
     with shell.short_term.open("ab") as stream:
         stream.write(b'{"content": "new thing", "importance": 0.95}\nno json either\n')
+    model = Model("sky", 10.0**9, "its history", 0, 0.5, {})
+    keep_model(HomePaths(shell.home), Files(), model)
     plan = str(tmp_path / "plan.json")
     assert shell("promote", "--plan", plan).code == 0
     sheet = tmp_path / "answers.yaml"

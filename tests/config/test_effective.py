@@ -21,7 +21,7 @@ def test_each_rule_comes_with_its_line_or_as_default(tmp_path: Path) -> None:
     shown = json.loads(json.dumps(effective_rules(path)))
     sections = {"compress", "merge", "prune", "trash", "budget", "kinds", "documents", "tenants"}
     sections |= {"scratchpad", "preferences", "playbooks", "secrets", "trust", "share"}
-    sections |= {"conversation", "patterns", "api", "promote", "importance"}
+    sections |= {"conversation", "patterns", "api", "promote", "importance", "alarms"}
     assert sections < shown.keys()
     assert shown["agents"]["hobbs"].pop("promote") == shown["promote"]
     assert {name: value for name, value in shown.items() if name not in sections} == {

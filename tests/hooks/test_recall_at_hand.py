@@ -48,14 +48,12 @@ def pid_of(paths: HomePaths) -> int:
 
 
 def end(paths: HomePaths) -> None:
-    """End one that a hook has started."""
     if pid := pid_of(paths):
         os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def connected(paths: HomePaths) -> Iterator["_socket.socket"]:
-    """A connection to the process that answers; one that takes none yet is waited for."""
     found: list[_socket.socket] = []
 
     def dial() -> bool:
@@ -71,7 +69,7 @@ def connected(paths: HomePaths) -> Iterator["_socket.socket"]:
 
 
 def answered(paths: HomePaths, agent: str = "sky") -> tuple[bytes, bytes] | None:
-    """What it alone answers: on stderr and stdout; None where it leaves that to the usual way."""
+    """What it alone answers; None where it leaves that to the usual way."""
     with connected(paths) as connection:
         return quick.ask(connection, quick.request(agent, ASKED), time.monotonic() + SECONDS)
 

@@ -1,6 +1,5 @@
 """A home's history teaches what its memories are worth, and what it teaches counts (P12)."""
 
-import importlib.util
 import json
 import shutil
 from dataclasses import replace
@@ -229,7 +228,6 @@ def test_who_rates_everything_alike_teaches_nothing(tmp_path: Path, given: float
 def test_without_scikit_learn_it_says_what_to_install(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"pip install 'skymem\[train\]'"):
         train(desk.work(), ["sky"])
