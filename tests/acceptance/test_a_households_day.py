@@ -111,7 +111,9 @@ def _ask(day: Day) -> None:
     day.asked.append(listed["results"][0]["quoted"].partition("] ")[2])
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "what was decided, hour 2?"}
     day.asked.append(day.house.hooks.tells("prompt", {**event, "session_id": "other"}).context)
-    recalled = day.home.done("--agent", "aegis", "recall", "aegis reported hour 2")
+    # What sky shares was written just now, aegis' own is of long ago: words alone are to tell.
+    words = ("recall", "aegis reported hour 2", "--recency-bias", "0")
+    recalled = day.home.done("--agent", "aegis", *words)
     day.asked.append(recalled["results"][0]["content"])
 
 
