@@ -165,11 +165,13 @@ class Tiers:
 
     def _scan_short(self, best: Best, scale: Scale, filters: Filters) -> None:
         file = self._shelf.paths.short_term.name
-        for entry in self._short:
+        met: set[str] = set()
+        for entry in reversed(self._short):  # the newest first: most others are too light then
             parts = scale.weigh(entry.memory)
             if parts.deterministic < best.floor or not filters.let(entry.memory):
-                continue  # in this order: nearly all are too light, and looking on costs as much
-            if self._standings.let(entry.id, entry.memory):
+                continue  # before the rest is looked at, which costs as much
+            if entry.id not in met and self._standings.let(entry.id, entry.memory):
+                met.add(entry.id)  # of two lines with one id the newer counts
                 best.offer(Candidate(entry.id, "short", file, entry.start, entry.memory, parts))
 
     def _scan_lines(self, best: Best, scale: Scale, filters: Filters) -> None:
