@@ -106,12 +106,13 @@ def main() -> None:
         make_lines(Path(name) / "memory" / "sky" / "short_term.jsonl", LINES)
         home = app.open_home(name)
         home.run_job("promote")
-        off = {quick.OFF_VARIABLE: "off"}
+        no_engine = {"SKYMEM_ENGINE": "off"}
+        off = {quick.OFF_VARIABLE: "off", **no_engine}
         measure("cold bytecode", prompt(name), {**off, "PYTHONPYCACHEPREFIX": f"{name}/cold"}, 1, 1)
         measure("cold: nothing at hand", prompt(name), off)
         warm_up(name)
-        measure("warm, no engine", prompt(name))
-        measure("the same, given time", prompt(name), PATIENT)
+        measure("warm, no engine", prompt(name), no_engine)
+        measure("the same, given time", prompt(name), {**no_engine, **PATIENT})
         home.run_job("index")
         engine = home.engine()
         engine.query("sky", "hello", 1)
