@@ -13,9 +13,10 @@ from skymem.model.spelling import read_line
 from skymem.stores.home import HomePaths
 
 SECONDS = 300
-"""When a test gives up; a hook that has as long as it likes is told `PATIENT`."""
+"""When a test gives up."""
 
-PATIENT = {"SKYMEM_HOOK_SECONDS": "200"}
+PATIENT = {"SKYMEM_HOOK_SECONDS": "200", "SKYMEM_HOOK_STANDBY": "off"}
+"""A hook has as long as it likes, and leaves nothing running."""
 
 
 @dataclass(frozen=True)
