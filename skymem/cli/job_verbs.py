@@ -82,13 +82,20 @@ def merge(
     as_json: Json = False,
     audit: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Merge nothing; judge N past merges of an agent."),
+        typer.Option(
+            min=1,
+            max=100_000,
+            metavar="N",
+            help="Merge nothing; judge N past merges of an agent.",
+        ),
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="With --audit: what was judged elsewhere, JSON lines."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="With --audit: which sample is drawn.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="With --audit: which sample is drawn.")
+    ] = 0,
 ) -> None:
     """Unite copies, what says the same, and volatile notes without a time to live, with evidence.
 

@@ -56,15 +56,16 @@ def simulate(
     from skymem.simulation.sweep import sweep_of
 
     spoken = globals_of(context)
+    moment = now()
+    begins = read_time(since, moment, "since") / 1_000_000
     wanted = None if sweep is None else sweep_of(sweep)
     _check(rules, wanted, plot)
     if plot is not None:
         check_plot(plot)
     home = spoken.open()
-    moment = now()
     asked = Asked(
         home.paths.rules if rules is None else rules,
-        read_time(since, moment, "since") / 1_000_000,
+        begins,
         moment,
         spoken.agent,
         wanted,
