@@ -141,7 +141,7 @@ def _answers(one: "Recalled") -> bool:
 def _note_events(home: "Home", agent: str, query: str, ids: list[str], at: float) -> None:
     """Keep that these answered; a question that can't be hashed is let go, as a count would be."""
     with contextlib.suppress(SkymemError):
-        question = Question.of(home.paths, home.files, home.workplace().ledger)
+        question = Question.of(home.paths, home.files)
         if question is not None:
             hashed = question.hash(query)
             note_events(home.paths, home.files, agent, hashed, ids, at=at)

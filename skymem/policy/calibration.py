@@ -17,7 +17,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from statistics import median
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -123,9 +122,15 @@ def allowance(came: int, most: float) -> int:
 
 
 def _most(shares: list[float]) -> float:
-    middle = median(shares)
-    spread = SPREADS * median(abs(share - middle) for share in shares)
+    middle = _median(shares)
+    spread = SPREADS * _median([abs(share - middle) for share in shares])
     return round(min(1.0, middle + max(spread, WIDTH_LEAST * middle, SLACK_LEAST)), DECIMALS)
+
+
+def _median(numbers: list[float]) -> float:
+    # The standard one costs each process that promotes 10 ms, and is not there once root is left.
+    ordered, half = sorted(numbers), len(numbers) // 2
+    return ordered[half] if len(numbers) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _window(days: Days, today: int) -> tuple[int, int]:

@@ -93,7 +93,7 @@ def _files(paths: HomePaths, agent: str, suffix: str = "") -> list[Path]:
     with disk_errors(directory):
         try:
             names = sorted(os.listdir(directory))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
     return [directory / name for name in _own(names, suffix)]
 

@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 from skymem.errors import SkymemError
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
-from skymem.stores.home_key import HomeKey, is_lost, key_path
-from skymem.stores.ledger import Ledger
+from skymem.stores.home_key import HomeKey, key_path
 
 SEGMENT_BYTES: Final = 1024 * 1024
 SEGMENTS_MAX: Final = 32
@@ -46,15 +45,15 @@ class Question:
         self._key = HomeKey(key.derived(b"questions of recall"))
 
     @classmethod
-    def of(cls, paths: HomePaths, files: Files, ledger: Callable[[], Ledger]) -> "Question | None":
-        """With the home's key, made where there was none; None where it is lost.
+    def of(cls, paths: HomePaths, files: Files) -> "Question | None":
+        """With the home's key; None before a job had need of one, and where it is lost.
+
+        Asking changes nothing, and a new key in the place of a lost one would hide the loss.
 
         Raises:
             SkymemError: it can't be read.
         """
-        if not key_path(paths).exists() and is_lost(paths, ledger()):
-            return None  # a new one in its place would hide that
-        return cls(HomeKey.of(paths, files))
+        return cls(HomeKey.of(paths, files)) if key_path(paths).exists() else None
 
     def hash(self, query: str) -> str:
         """The same for what differs in case and in space around it alone."""

@@ -16,6 +16,8 @@ OWN = """promote:
 
 def test_each_gate_is_told_as_its_value_against_its_threshold(shell: Shell) -> None:
     (shell.home / "retention_rules.yaml").write_text(RULES + OWN)
+    shell("remember", "what was there before", "--importance", "0.9")
+    shell("promote")  # a home keeps what is asked from its first run on
     now = time.time()
     with shell.short_term.open("ab") as stream:
         stream.write(line("fell far enough", 0.62, now - 12 * DAY, id="fell"))

@@ -15,6 +15,7 @@ from skymem.policy.clock import Seen
 from skymem.policy.prospects import Gate
 from skymem.prompting import context
 from skymem.recall.request import ask
+from skymem.stores.home_key import HomeKey
 from skymem.stores.recall_events import events_of
 from skymem.upkeep import undo_run
 from tests.conftest import START, Desk, line
@@ -26,6 +27,7 @@ DAY = 86_400.0
 def home(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> app.Home:
     monkeypatch.setattr(app, "now", lambda: desk.clock)
     app.init_home(desk.paths.root)
+    HomeKey.of(desk.paths, desk.files)  # as the first run leaves it
     return app.open_home(str(desk.paths.root))
 
 

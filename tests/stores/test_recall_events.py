@@ -8,7 +8,6 @@ from skymem.stores import recall_events
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.home_key import HomeKey, key_path
-from skymem.stores.ledger import Ledger
 from skymem.stores.recall_events import Question, RecallEvent, events_of, note_events
 
 DAY = 86_400.0
@@ -41,9 +40,12 @@ def test_events_come_back_in_their_order_from_a_moment_on(paths: HomePaths) -> N
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_question_is_told_from_another_and_nothing_else_of_it(paths: HomePaths) -> None:
+def test_a_question_is_told_from_another_and_makes_no_key_for_that(paths: HomePaths) -> None:
     def of(where: HomePaths) -> Question:
-        found = Question.of(where, Files(), lambda: Ledger(where, Files()))
+        assert Question.of(where, Files()) is None
+        assert not key_path(where).exists()
+        HomeKey.of(where, Files())
+        found = Question.of(where, Files())
         assert found is not None
         return found
 
@@ -56,15 +58,6 @@ def test_a_question_is_told_from_another_and_nothing_else_of_it(paths: HomePaths
     # Nor does it say that a memory has the same words: those are hashed under another key.
     plain = HomeKey.of(paths, Files()).fingerprint(b"where is the key?").hex()
     assert question.hash("where is the key?") != plain
-
-
-def test_a_key_that_was_lost_is_not_made_anew_for_a_question(paths: HomePaths) -> None:
-    ledger = Ledger(paths, Files())
-    HomeKey.of(paths, Files())
-    ledger.append([{"op": "moved", "agent": "sky", "run": "r", "moved": []}], 1.0)
-    key_path(paths).unlink()
-    assert Question.of(paths, Files(), lambda: ledger) is None
-    assert not key_path(paths).exists()
 
 
 def test_damaged_lines_are_no_events(paths: HomePaths) -> None:
