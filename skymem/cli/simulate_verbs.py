@@ -63,13 +63,7 @@ def simulate(
     if plot is not None:
         check_plot(plot)
     home = spoken.open()
-    asked = Asked(
-        home.paths.rules if rules is None else rules,
-        begins,
-        moment,
-        spoken.agent,
-        wanted,
-    )
+    asked = Asked(rules or home.paths.rules, begins, moment, spoken.agent, wanted)
     with progress_of(home):
         points = simulated(home, asked)
     if plot is not None and wanted is not None:
