@@ -35,6 +35,16 @@ def address(pair: Pair, key: Key, complaints: Complaints) -> SplitResult | None:
     return parts
 
 
+def safe_address(pair: Pair, key: Key, complaints: Complaints, sent: str) -> SplitResult | None:
+    """An address that may be sent what is secret: without TLS only where no network is between."""
+    parts = address(pair, key, complaints)
+    if parts is None or parts.scheme != "http" or is_loopback(parts.hostname or ""):
+        return parts
+    remedy = "write https; plain http is for 127.0.0.1, ::1 and localhost alone"
+    complaints.at(pair.value, f"{key.name}: {sent} would go unencrypted ({remedy})")
+    return None
+
+
 _SECRETS: Final = {
     "endpoint": "key_env",
     "url": "token_env or token_file",

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from skymem.config import fields
-from skymem.config.addresses import absolute_path, address, is_loopback, variable
+from skymem.config.addresses import absolute_path, safe_address, variable
 from skymem.config.key import Key
 from skymem.config.keys import nearest
 from skymem.config.problems import Complaints, shown
@@ -52,15 +52,8 @@ def _command(pair: Pair, key: Key, complaints: Complaints) -> tuple[str, ...] | 
 
 
 def _webhook(pair: Pair, key: Key, complaints: Complaints) -> str | None:
-    """A URL: without TLS only where no network is in between."""
-    parts = address(pair, key, complaints)
-    if parts is None:
-        return None
-    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        remedy = "write https; plain http is for 127.0.0.1, ::1 and localhost alone"
-        complaints.at(pair.value, f"webhook: message and token would go unencrypted ({remedy})")
-        return None
-    return parts.geturl()
+    parts = safe_address(pair, key, complaints, "message and token")
+    return None if parts is None else parts.geturl()
 
 
 def _listed(words: tuple[str, ...]) -> str:

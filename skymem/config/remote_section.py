@@ -4,7 +4,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from skymem.config import fields
-from skymem.config.addresses import absolute_path, address, is_loopback, variable
+from skymem.config.addresses import absolute_path, safe_address, variable
 from skymem.config.key import REMOTE, Key
 from skymem.config.problems import Complaints
 from skymem.config.readers import Setting, Settings, Shown, read_settings, seconds, show_settings
@@ -36,15 +36,8 @@ def remote_values(remote: RemoteRules) -> dict[str, Shown]:
 
 
 def _url(pair: Pair, key: Key, complaints: Complaints) -> str | None:
-    """A server's URL: without TLS only where no network is in between."""
-    parts = address(pair, key, complaints)
-    if parts is None:
-        return None
-    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        remedy = "write https; plain http is for 127.0.0.1, ::1 and localhost alone"
-        complaints.at(pair.value, f"url: vectors and token would go unencrypted ({remedy})")
-        return None
-    return parts.geturl().rstrip("/").removesuffix(API)
+    parts = safe_address(pair, key, complaints, "vectors and token")
+    return None if parts is None else parts.geturl().rstrip("/").removesuffix(API)
 
 
 _REMOTE: Final[Settings] = MappingProxyType(
