@@ -3,7 +3,8 @@
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -85,8 +86,12 @@ def kinds() -> str:
     return "\n".join(lines) + "\n"
 
 
-def explained() -> str:
-    """What `skymem explain` says of a memory that was promoted and corrected."""
+@contextmanager
+def _lived() -> Iterator[tuple[str, list[float], Callable[..., str]]]:
+    """A home of a fixed time without an engine: where it is, its clock, and how it is told things.
+
+    Each command comes a minute after the one before.
+    """
     clock = [1_700_000_000.0]
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
         patch.setattr(root, "now", lambda: clock[0])
@@ -97,6 +102,12 @@ def explained() -> str:
             return CliRunner().invoke(app, ["--home", home, *words]).stdout
 
         run("init", home)
+        yield home, clock, run
+
+
+def explained() -> str:
+    """What `skymem explain` says of a memory that was promoted and corrected."""
+    with _lived() as (_, _, run):
         name = run("remember", "User wants reports at 7am", "--importance", "0.9").strip()
         run("promote")
         run("correct", name, "User wants reports at 8am")
@@ -108,16 +119,7 @@ def explained() -> str:
 
 def simulated() -> str:
     """What `skymem simulate` says of a week under rules that promote and keep less."""
-    clock = [1_700_000_000.0]
-    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root, "now", lambda: clock[0])
-        patch.setenv("SKYMEM_ENGINE", "off")
-
-        def run(*words: str) -> str:
-            clock[0] += 60
-            return CliRunner().invoke(app, ["--home", home, *words]).stdout
-
-        run("init", home)
+    with _lived() as (home, clock, run):
         for day, town in enumerate(("Bergen", "Turku", "Oslo", "Lund", "Aarhus", "Kiel", "Visby")):
             clock[0] = 1_700_000_000.0 + day * 86_400
             text, worth = f"The train to {town} leaves at {day + 5}", f"{0.6 + day * 0.05:.2f}"
