@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skymem.errors import SkymemError
+from skymem.jobs.agent_by_agent import agent_by_agent
 from skymem.jobs.clock import check_clock
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry, Plan
 from skymem.stores.catalog import Catalog
-from skymem.stores.files import disk_errors
 from skymem.stores.ledger import in_batches
 from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection, write_protection
@@ -65,14 +64,7 @@ def compact(
     """
     started = work.now()
     each = [Compacted(agent) for agent in agents]
-    with work.catalog() as catalog:
-        for one in each:
-            try:
-                work.check_stop()
-                with disk_errors(work.agent_paths(one.agent).directory):
-                    _one(work, catalog, one, dry_run=dry_run)
-            except SkymemError as error:
-                one.error, one.exit_code = str(error), error.exit_code
+    agent_by_agent(work, each, lambda catalog, one: _one(work, catalog, one, dry_run=dry_run))
     return _detail(work, each, started, dry_run=dry_run), each
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from statistics import pstdev
 from typing import Any, Final, NamedTuple
 
-from skymem.errors import SkymemError
+from skymem.jobs.agent_by_agent import agent_by_agent
 from skymem.jobs.fitting import check_installed, fit
 from skymem.jobs.learning import Taught, taught_by
 from skymem.jobs.workplace import Workplace
@@ -21,7 +21,6 @@ from skymem.policy.judging import Verdict, figures, verdict
 from skymem.policy.prediction import Model
 from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson
 from skymem.stores.catalog import Catalog
-from skymem.stores.files import disk_errors
 from skymem.stores.importance_models import in_force, is_set_aside, keep_model
 
 LESSONS_LEAST: Final = 80
@@ -72,14 +71,7 @@ def train(
     check_installed()
     started = work.now()
     each = [Trained(agent) for agent in agents]
-    with work.catalog() as catalog:
-        for one in each:
-            try:
-                work.check_stop()
-                with disk_errors(work.agent_paths(one.agent).directory):
-                    _one(work, catalog, one, dry_run=dry_run)
-            except SkymemError as error:
-                one.error, one.exit_code = str(error), error.exit_code
+    agent_by_agent(work, each, lambda catalog, one: _one(work, catalog, one, dry_run=dry_run))
     return _detail(work, each, started, dry_run=dry_run), each
 
 
