@@ -1,7 +1,7 @@
 """An engine's process with an index that only remembers: the real server, lock, socket and client.
 
 Started as the real one is, by file name; what differs is read from `stand_in.json` in the home.
-The text of a query may be an order: `sleep 0.5`, `bug`, `die`.
+The text of a query may be an order: `sleep 0.5`, `until go` (a file's name), `bug`, `die`.
 """
 
 import asyncio
@@ -60,6 +60,8 @@ class Remembering:
         order, _, rest = text.partition(" ")
         if order == "sleep":
             time.sleep(float(rest))
+        while order == "until" and not (self.journal.parent / rest).exists():
+            time.sleep(0.005)
         if order == "bug":
             raise ValueError(text)
         if order == "die":

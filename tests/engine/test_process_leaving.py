@@ -4,9 +4,9 @@ import contextlib
 import os
 import random
 import signal
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -85,49 +85,46 @@ def test_leaving_answers_what_is_in_hand_and_closes_the_index(home: EngineHome, 
     client = home.client()
     client.overview()
     pid = home.pid()
-    results: list[object] = []
-
-    def ask(number: int) -> None:
-        results.append(home.client().query("sky", f"sleep 0.{number}", 1)["pid"])
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in (2, 3, 4)]
-    for each in threads:
-        each.start()
-    wait_until(lambda: client.overview()["waiting"] == 2, "two wait and one is in hand")
-    if how == "leave":
-        client.leave()
-    else:
-        os.kill(pid, signal.Signals[how])
-    wait_until(lambda: not home.paths.engine_socket.exists(), "its name is gone")
-    for each in threads:
-        each.join()
+    with ThreadPoolExecutor(3) as threads:
+        answers = _one_in_hand_two_waiting(home, threads)
+        if how == "leave":
+            client.leave()
+        else:
+            os.kill(pid, signal.Signals[how])
+        wait_until(lambda: not home.paths.engine_socket.exists(), "its name is gone")
+        (home.paths.root / "go").touch()
+        answered_by = [each.result()["pid"] for each in answers]
     home.gone()
 
-    assert results == [pid] * 3
+    assert answered_by == [pid] * 3
     assert home.lines("closed.txt") == [str(pid)]
     assert home.status()["running"] is False
 
 
 def test_what_would_take_too_long_is_left_to_the_next_engine(home: EngineHome) -> None:
-    home.say(limits={"backlog": 0.3})
-    client = home.client()
-    client.overview()
+    home.say(limits={"backlog": 0.1})
+    home.client().overview()
     pid = home.pid()
-    results: list[int] = []
+    with ThreadPoolExecutor(3) as threads:
+        in_hand, *waiting = _one_in_hand_two_waiting(home, threads)
+        home.kill(signal.SIGTERM)
+        time.sleep(2)  # twenty times what it waits for the one in hand
+        (home.paths.root / "go").touch()
+        in_hand.result()
 
-    def ask(text: str) -> None:
-        results.append(home.client().query("sky", text, 1)["pid"])
+        assert all(each.result()["pid"] != pid for each in waiting)
 
-    threads = [threading.Thread(target=ask, args=(text,)) for text in ("sleep 1", "x", "y")]
-    for each in threads:
-        each.start()
-        time.sleep(0.05)
-    home.kill(signal.SIGTERM)
-    for each in threads:
-        each.join()
 
-    assert len(results) == 3
-    assert len([each for each in results if each != pid]) >= 2
+def _one_in_hand_two_waiting(
+    home: EngineHome, threads: ThreadPoolExecutor
+) -> list[Future[dict[str, Any]]]:
+    """Ask three things; the first is answered once there is a file `go`, the others after it."""
+    client = home.client()
+    answers = [threads.submit(home.client().query, "sky", "until go", 1)]
+    wait_until(lambda: client.overview()["doing"] == "query", "one is in hand")
+    answers += [threads.submit(home.client().query, "sky", "x", 1) for _ in range(2)]
+    wait_until(lambda: client.overview()["waiting"] == 2, "two wait")
+    return answers
 
 
 def test_a_call_right_after_leave_is_answered_by_the_next_engine(home: EngineHome) -> None:
