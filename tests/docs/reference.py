@@ -1,6 +1,9 @@
-"""README's generated parts: `cog -r README.md` writes them, `cog --check README.md` gates them."""
+"""The generated parts of README and docs/: `cog -r` writes them, `cog --check` gates them."""
 
+import contextlib
+import importlib
 import os
+import pkgutil
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,6 +14,7 @@ from typing import Final
 import pytest
 from typer.testing import CliRunner
 
+import skymem
 from skymem import app as root
 from skymem import errors
 from skymem.cli.main import app
@@ -47,17 +51,33 @@ def commands() -> str:
     return "\n".join(_help(name) for name in names)
 
 
+def overview() -> str:
+    """All commands, a line each."""
+    return _help(()).partition("\n\n")[2]
+
+
 def exit_codes() -> str:
     """The table of exit codes; an error whose code has no words here stops the generation."""
     hints: dict[int, list[str]] = {code: [] for code in CODES}
-    for error in _all_errors(errors.SkymemError):
+    _import_all()
+    for error in sorted(_all_errors(errors.SkymemError), key=lambda one: one.__qualname__):
         if error.hint:
             hints[error.exit_code].append(error.hint)
         elif error.exit_code not in hints:
             raise KeyError(error.exit_code)
     lines = ["| code | means | how to go on |", "|---|---|---|"]
-    lines += [f"| {code} | {CODES[code]} | {'; '.join(hints[code])} |" for code in CODES]
+    lines += [
+        f"| {code} | {CODES[code]} | {'; '.join(dict.fromkeys(hints[code]))} |" for code in CODES
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _import_all() -> None:
+    """Know every error; what needs torch defines none."""
+    for module in pkgutil.walk_packages(skymem.__path__, "skymem."):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ModuleNotFoundError):
+                importlib.import_module(module.name)
 
 
 def configuration() -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from skymem.app import init_home
+from tests.docs.pages import read_through
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
+README = read_through()
 ELSEWHERE = (".venv", "GROUP")
 """Blocks about installing and about a group's name; what they say is tried in other tests."""
 

@@ -17,9 +17,9 @@ from skymem.model.rules import RetentionRules
 from skymem.model.spelling import read_line
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
+from tests.docs.pages import ROOT, pages, read_through
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
+README = read_through()
 EXAMPLE_TIME = 1_700_000_100.0
 
 
@@ -78,7 +78,7 @@ def test_each_command_has_help_with_an_example_and_is_in_readme(name: tuple[str,
     told = CliRunner().invoke(app, [*name, "--help"], prog_name="skymem").output
 
     assert f"Example: skymem {name[0]}" in re.sub(r"\s+", " ", told) or "&&" in told
-    assert f"### `skymem {' '.join(name)}`" in README
+    assert re.search(rf"^###? `skymem {' '.join(name)}`$", README, re.M)
 
 
 def _keys(detail: dict[str, Any]) -> set[str]:
@@ -95,7 +95,7 @@ def test_each_key_a_run_reports_is_explained(tmp_path: Path) -> None:
             stream.write(text)
         found |= _keys(home.run_job("memory_rotate_check", dry_run=True)[0])
         found |= _keys(home.run_job("memory_rotate_check")[0])
-    section = README.split("## What a run reports")[1].split("\n## ")[0]
+    section = README.split("## What a run reports")[1].split("\n#")[0]
     explained = set(re.findall(r"`(\w+)`", section))
 
     assert found - explained == set()
@@ -111,12 +111,26 @@ def test_the_two_commands_are_one_line_each() -> None:
 
 
 def test_the_ci_runs_readmes_own_test_command() -> None:
-    assert len([line for line in README.splitlines() if "'.[check]'" in line]) == 1
+    readme = (ROOT / "README.md").read_text()
+    assert len([line for line in readme.splitlines() if "'.[check]'" in line]) == 1
     assert """grep -F "'.[check]'" README.md""" in (ROOT / ".ci/run").read_text()
 
 
 def test_each_link_into_the_repository_leads_somewhere() -> None:
-    for name in ("README.md", "CHANGELOG.md", "status/README.md"):
-        path = ROOT / name
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text()):
-            assert (path.parent / target).exists(), f"{name}: {target}"
+    for path in (*pages(), ROOT / "CHANGELOG.md", ROOT / "status/README.md"):
+        for target in re.findall(r"\]\((?!https?:)([^) ]*)\)", path.read_text()):
+            name, _, anchor = target.partition("#")
+            there = path.parent / name if name else path
+            assert there.exists(), f"{path.name}: {target}"
+            if anchor:
+                assert anchor in _anchors(there.read_text()), f"{path.name}: {target}"
+
+
+def test_each_chapter_is_linked_from_readme() -> None:
+    assert {*(ROOT / "docs").glob("*.md")} <= {*pages()}
+
+
+def _anchors(page: str) -> set[str]:
+    """What headings can be linked to by, as GitHub spells it."""
+    titles = re.findall(r"^#+ (.*)$", page, re.M)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

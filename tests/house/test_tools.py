@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import pages
 from tests.house.conftest import ROOT
 
 BESIDE = Path(sys.executable).parent
@@ -15,7 +16,7 @@ GATES = [
     pytest.param([sys.executable, "-m", "ruff", "format", "--check", "."], id="ruff format"),
     pytest.param([sys.executable, "-m", "mypy"], id="mypy"),
     pytest.param([str(BESIDE / "lint-imports")], id="lint-imports"),
-    pytest.param([sys.executable, "-m", "cogapp", "--check", "README.md"], id="cog"),
+    pytest.param([sys.executable, "-m", "cogapp", "--check", *map(str, pages())], id="cog"),
 ]
 
 
