@@ -1,7 +1,7 @@
 """What jobs that make no plan have in common: an agent's failure is its own, and told."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from skymem.errors import SkymemError
 from skymem.jobs.workplace import Workplace
@@ -13,6 +13,8 @@ class _Result(Protocol):
     agent: str
     error: str
     exit_code: int
+
+    def to_json(self) -> dict[str, Any]: ...
 
 
 Result = TypeVar("Result", bound=_Result)
@@ -30,3 +32,42 @@ def agent_by_agent(
                     act(catalog, one)
             except SkymemError as error:
                 one.error, one.exit_code = str(error), error.exit_code
+
+
+def detail_of(
+    work: Workplace,
+    job: str,
+    each: Sequence[_Result],
+    numbers: Mapping[str, Any],
+    *,
+    started: float,
+    why: str,
+    dry_run: bool,
+) -> dict[str, Any]:
+    """The detail of such a job: what every job's has, around its own `numbers`.
+
+    Args:
+        work: the home.
+        job: its name.
+        each: what it came to for each agent.
+        numbers: what it counts, `acted` and `skipped` among them.
+        started: when it began, epoch seconds.
+        why: why nothing was done; told where nothing was.
+        dry_run: whether it was only asked.
+    """
+    detail: dict[str, Any] = {
+        "ok": not any(one.error for one in each),
+        "job": job,
+        "started": started,
+        "duration_s": round(work.now() - started, 6),
+        **numbers,
+        "degraded": list(work.degraded),
+        "agents": {one.agent: one.to_json() for one in each},
+    }
+    if dry_run:
+        detail["dry_run"] = True
+    if not numbers["acted"]:
+        detail["why"] = why
+    if errors := [f"{one.agent}: {one.error}" for one in each if one.error]:
+        detail["error"] = "; ".join(errors)
+    return detail

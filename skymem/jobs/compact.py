@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skymem.jobs.agent_by_agent import agent_by_agent
+from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
 from skymem.jobs.clock import check_clock
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready
@@ -65,34 +65,20 @@ def compact(
     started = work.now()
     each = [Compacted(agent) for agent in agents]
     agent_by_agent(work, each, lambda catalog, one: _one(work, catalog, one, dry_run=dry_run))
-    return _detail(work, each, started, dry_run=dry_run), each
+    why, numbers = _why_nothing(each), _numbers(each)
+    told = detail_of(work, "compact", each, numbers, started=started, why=why, dry_run=dry_run)
+    return told, each
 
 
-def _detail(
-    work: Workplace, each: Collection[Compacted], started: float, *, dry_run: bool
-) -> dict[str, Any]:
+def _numbers(each: Collection[Compacted]) -> dict[str, Any]:
     kept = sum((one.kept for one in each), Counter[str]())
     acted = sum(one.acted for one in each)
-    detail: dict[str, Any] = {
-        "ok": not any(one.error for one in each),
-        "job": "compact",
-        "started": started,
-        "duration_s": round(work.now() - started, 6),
+    return {
         "eligible": acted + sum(kept.values()),
         "acted": acted,
         "compacted": acted,
         "skipped": dict(kept),
-        "degraded": list(work.degraded),
-        "agents": {one.agent: one.to_json() for one in each},
     }
-    if dry_run:
-        detail["dry_run"] = True
-    if not acted:
-        detail["why"] = _why_nothing(each)
-    errors = [f"{one.agent}: {one.error}" for one in each if one.error]
-    if errors:
-        detail["error"] = "; ".join(errors)
-    return detail
 
 
 def _why_nothing(each: Collection[Compacted]) -> str:

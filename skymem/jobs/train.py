@@ -9,17 +9,16 @@ force, is not taken. Until the file of a new one is whole, the old one is in for
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import pstdev
 from typing import Any, Final, NamedTuple
 
-from skymem.jobs.agent_by_agent import agent_by_agent
+from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
 from skymem.jobs.fitting import check_installed, fit
 from skymem.jobs.learning import Taught, taught_by
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Plan
 from skymem.policy.judging import Verdict, figures, verdict
 from skymem.policy.prediction import Model
-from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson
+from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson, spread_of
 from skymem.stores.catalog import Catalog
 from skymem.stores.importance_models import in_force, is_set_aside, keep_model
 
@@ -72,7 +71,9 @@ def train(
     started = work.now()
     each = [Trained(agent) for agent in agents]
     agent_by_agent(work, each, lambda catalog, one: _one(work, catalog, one, dry_run=dry_run))
-    return _detail(work, each, started, dry_run=dry_run), each
+    why, numbers = _why_none(each), _numbers(each)
+    told = detail_of(work, "train", each, numbers, started=started, why=why, dry_run=dry_run)
+    return told, each
 
 
 def _one(work: Workplace, catalog: Catalog, one: Trained, *, dry_run: bool) -> None:
@@ -111,7 +112,7 @@ def _missing(work: Workplace, taught: Taught) -> str:
     """What a history lacks; "" when it has enough."""
     known, held = _split(taught.lessons)
     if len(taught.lessons) >= LESSONS_LEAST:
-        if all(pstdev(one.target for one in part) >= SPREAD_LEAST for part in (known, held)):
+        if all(spread_of([one.target for one in part]) >= SPREAD_LEAST for part in (known, held)):
             return ""
         return "its memories are all worth about the same: nothing tells them apart"
     lacks = []
@@ -178,29 +179,17 @@ def _learn(work: Workplace, agent: str, taught: Taught, old: Model | None) -> tu
     return replace(model, told=told), decided
 
 
-def _detail(
-    work: Workplace, each: Sequence[Trained], started: float, *, dry_run: bool
-) -> dict[str, Any]:
+def _numbers(each: Sequence[Trained]) -> dict[str, Any]:
     taken = sum(one.taken for one in each)
-    detail: dict[str, Any] = {
-        "ok": not any(one.error for one in each),
-        "job": "train",
-        "started": started,
-        "duration_s": round(work.now() - started, 6),
+    return {
         "eligible": sum(one.told.get("lessons", 0) for one in each),
         "acted": taken,
         "models": taken,
         "skipped": dict(Counter(one.gate for one in each if one.gate)),
-        "degraded": list(work.degraded),
-        "agents": {one.agent: one.to_json() for one in each},
     }
-    if dry_run:
-        detail["dry_run"] = True
-    if not taken:
-        whys = [f"{one.agent}: {one.why}" for one in each if one.why and not one.error]
-        failed = any(one.error for one in each)
-        detail["why"] = "; ".join(whys) or ("it failed" if failed else "there is no agent yet")
-    errors = [f"{one.agent}: {one.error}" for one in each if one.error]
-    if errors:
-        detail["error"] = "; ".join(errors)
-    return detail
+
+
+def _why_none(each: Sequence[Trained]) -> str:
+    whys = [f"{one.agent}: {one.why}" for one in each if one.why and not one.error]
+    failed = any(one.error for one in each)
+    return "; ".join(whys) or ("it failed" if failed else "there is no agent yet")

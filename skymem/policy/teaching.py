@@ -16,7 +16,7 @@ What a job made, and what another agent shared, is no lesson: neither is the age
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import pstdev
+from math import fsum, sqrt
 from typing import Final, NamedTuple
 
 from skymem.model.memory import Memory
@@ -101,7 +101,14 @@ class Rater(NamedTuple):
         if not given:
             return cls(0, 0.0, 0.0)
         most = max(Counter(round(one, 2) for one in given).values())
-        return cls(len(given), round(pstdev(given), 4), round(most / len(given), 4))
+        return cls(len(given), round(spread_of(given), 4), round(most / len(given), 4))
+
+
+def spread_of(numbers: Sequence[float]) -> float:
+    """The standard deviation of numbers that are all there are."""
+    # The standard library's module is loaded late, and is not there for who has left root behind.
+    middle = fsum(numbers) / len(numbers)
+    return sqrt(fsum((one - middle) ** 2 for one in numbers) / len(numbers))
 
 
 def is_own(memory: Memory) -> bool:

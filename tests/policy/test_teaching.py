@@ -1,9 +1,21 @@
 """What a history teaches, and who teaches nothing (P12)."""
 
+from statistics import pstdev
+
 import pytest
+from hypothesis import given as assume
+from hypothesis import strategies as st
 
 from skymem.model.memory import Memory
-from skymem.policy.teaching import QUESTIONS_LEAST, Past, Rater, is_own, voices, weighed
+from skymem.policy.teaching import (
+    QUESTIONS_LEAST,
+    Past,
+    Rater,
+    is_own,
+    spread_of,
+    voices,
+    weighed,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +72,8 @@ def test_who_rates_everything_alike_teaches_nothing(given: list[float], *, teach
 def test_what_a_job_made_or_another_agent_shared_is_no_lesson(fields: dict[str, object]) -> None:
     assert not is_own(Memory({"ts": 1, **fields}))
     assert is_own(Memory({"ts": 1, "content": "x"}))
+
+
+@assume(st.lists(st.floats(0, 1), min_size=1, max_size=50))
+def test_the_spread_is_the_standard_deviation(numbers: list[float]) -> None:
+    assert spread_of(numbers) == pytest.approx(pstdev(numbers), abs=1e-12)
