@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from skymem.app import Home
+from skymem.app import READER_BUSY_MS, Home
 from skymem.errors import SkymemError
 from skymem.model.alarm import Alarm, alarm
 from skymem.policy import alarming
@@ -17,6 +17,7 @@ from skymem.policy.alarming import PROMOTING, READING, Source
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
 from skymem.stores.home_key import key_path
+from skymem.stores.vectorless import vectors_due
 
 if TYPE_CHECKING:
     from skymem.daemon.runs import RunRecord
@@ -85,7 +86,17 @@ def alarms_of_indexes(
             continue
         changed = _changed(home.workplace().agent_paths(one["name"]).long_term)
         if told is not None and changed is not None and changed <= told <= at - SETTLED_SECONDS:
-            yield from alarming.index_small(one["name"], indexed, one["rag_pending"], stored)
+            owed = one["rag_pending"]
+            if any(alarming.index_small(one["name"], indexed, owed, stored)):
+                due = _due(home, one["name"])
+                yield from alarming.index_small(one["name"], indexed, owed, due)
+
+
+def _due(home: Home, agent: str) -> int:
+    """How many memories of long-term should have a vector: not those that are superseded."""
+    work, shelf = home.workplace(), home.shelf(agent)
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog:
+        return work.ask(catalog, shelf, lambda: vectors_due(catalog, agent, "long"))
 
 
 def alarms_of_disk(home: Home) -> Iterator[Alarm]:

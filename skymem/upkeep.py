@@ -14,6 +14,7 @@ from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.detail import raise_refusal
 from skymem.jobs.finding import refusing_others
 from skymem.jobs.forget import Wanted, forget
+from skymem.jobs.index import follow_back
 from skymem.jobs.prepare import ready
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Plan
@@ -136,6 +137,7 @@ def restore_memories(
     with refusing_others(work, names):
         detail = restore.restore(work, agent, names, dry_run=dry_run)
     if not dry_run:
+        follow_back(work, [agent])
         home.record("restore", detail)
     return detail
 
@@ -148,8 +150,10 @@ def undo_run(
     Raises:
         UsageError: there is no such run.
     """
-    detail = undo.undo(home.workplace(dry_run=dry_run), run, agents, dry_run=dry_run)
+    work = home.workplace(dry_run=dry_run)
+    detail = undo.undo(work, run, agents, dry_run=dry_run)
     if not dry_run:
+        follow_back(work, sorted(agents))
         home.record("undo", detail)
     return detail
 

@@ -10,18 +10,18 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.engine.items import Item
 from skymem.errors import DiskError, SkymemError
-from skymem.jobs.stale import take_out_stale
+from skymem.jobs.indexed import Indexed
+from skymem.jobs.stale import let_go, take_out_stale
 from skymem.jobs.workplace import Workplace
 from skymem.model.identity import digest
 from skymem.model.memory import Memory
-from skymem.model.plan import Entry, Plan
+from skymem.model.plan import Entry
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM, LineDamage
 from skymem.stores.catalog import Catalog
@@ -29,6 +29,7 @@ from skymem.stores.cursors import IndexCursors, Piece, index_epoch
 from skymem.stores.files import disk_errors
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Shelf
+from skymem.stores.vectorless import LetGo, vectorless, vectors_due
 
 if TYPE_CHECKING:  # what needs no vectors must not pay for them
     from skymem.engine.client import Engine
@@ -48,49 +49,6 @@ What is left comes with the schedule's `index` entry; `rag_pending` tells it, an
 TIME_UP: Final = "index: its time was up; the rest follows with the next run"
 
 COLLECTIONS: Final = {"long": "memory", "archive": "recent", "short": "recent"}
-
-
-@dataclass(slots=True)
-class Indexed:
-    """What one run did about one agent's index."""
-
-    agent: str
-    eligible: int = 0
-    """Memories the index may not have had."""
-
-    embedded: int = 0
-    chunks: int = 0
-    """Pieces of text that were encoded; the cache had the others."""
-
-    pending: int = 0
-    owed: bool = True
-    """Whether the catalog knows of anything the index lacks."""
-
-    indexed: int | None = None
-    taken_out: int = 0
-    """Memories that stood on no line any more."""
-
-    job: str = "index"
-    error: str = ""
-    exit_code: int = 0
-    plans: list[Plan] = field(default_factory=list)
-    """None: what is owed is counted, not listed."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The detail of this agent alone."""
-        detail: dict[str, Any] = {
-            "ok": not self.error,
-            "eligible": self.eligible,
-            "acted": self.embedded,
-            "embedded": self.embedded,
-            "chunks": self.chunks,
-            "pending": self.pending,
-            "indexed": self.indexed,
-            "taken_out": self.taken_out,
-        }
-        if self.error:
-            detail["error"] = self.error
-        return detail
 
 
 class Indexing:
@@ -125,6 +83,7 @@ class Indexing:
         self._begun = time.monotonic()
         self._handed = 0
         self._short: set[str] = set()
+        self._spared: frozenset[str] = frozenset()
         self.result = Indexed(agent)
 
     def run(self) -> Indexed:
@@ -140,6 +99,7 @@ class Indexing:
         for _ in range(EPOCHS_TRIED):
             epoch = self._engine.missing(self._agent, "memory", [])["epoch"]
             self._cursors = IndexCursors(self._catalog, self._agent, epoch)
+            noted, going = self._see_who_goes(epoch)
             self.result.eligible = max(self.result.eligible, self._owed())
             try:
                 self._take_out_trash()
@@ -147,6 +107,8 @@ class Indexing:
                 if self._work.rules.engine.recent:
                     self._hand_over_tier("archive")
                     self._hand_over_short()
+                what = (self._work, self._engine, noted, self._agent)
+                self.result.let_go += let_go(*what, going)  # once what stands for them is there
                 self._take_out_stale()
             except _OtherwiseNowError:  # ask again about what the cursors are not beyond
                 continue
@@ -160,9 +122,21 @@ class Indexing:
         tiers = ("long", "archive") if self._work.rules.engine.recent else ("long",)
         return sum(self._cursors.owed(tier) for tier in tiers)
 
+    def _see_who_goes(self, epoch: str) -> tuple[LetGo, list[str]]:
+        """Look who should have no vector; gives whom the index has yet to let go."""
+        noted = LetGo(self._catalog, self._agent, epoch)
+        self._spared = vectorless(self._catalog, self._agent)
+        if back := noted.back(self._spared):  # the cursors may be beyond them
+            self._cursors.begin_again()
+            noted.forget(back)
+        going = noted.left(self._spared)
+        noted.note(going, gone=False)
+        return noted, going
+
     def _hand_over_tier(self, tier: str) -> None:
         for piece in self._cursors.pieces(tier, ASKED_AT_ONCE):
-            known = [(place.id, place.digest) for place in piece.places]
+            due = [place for place in piece.places if place.id not in self._spared]
+            known = [(place.id, place.digest) for place in due]
             lacking = self._lacking(COLLECTIONS[tier], known)
             ends = {place.id: place.end for place in piece.places}
             for last in self._put(COLLECTIONS[tier], self._read(piece, lacking)):
@@ -180,9 +154,8 @@ class Indexing:
     def _take_out_stale(self) -> None:
         """What stands on no line any more; looked for where the index has more than the lines."""
         held = self._engine.missing(self._agent, "memory", [])["held"]
-        counts = self._catalog.counts(self._agent)
         long, archived = (
-            sum(one.memories for one in counts if one.tier == tier) for tier in ("long", "archive")
+            vectors_due(self._catalog, self._agent, tier) for tier in ("long", "archive")
         )
         grown = ["memory"] if held[0] > long else []
         if self._work.rules.engine.recent and held[1] > archived + len(self._short):
@@ -198,7 +171,8 @@ class Indexing:
             raise _OtherwiseNowError
 
     def _ids_of_short(self) -> set[str]:
-        return {entry.id for entry in named_short(self._shelf, self._catalog)}
+        there = {entry.id for entry in named_short(self._shelf, self._catalog)}
+        return there - vectorless(self._catalog, self._agent)
 
     def _pass(self, piece: Piece, reaches: int) -> None:
         if not self._cursors.passed(piece, reaches):
@@ -215,6 +189,7 @@ class Indexing:
         self._cursors.short_passed(hash_of(bytes(digests)))
 
     def _hand_over_entries(self, batch: list[Entry]) -> None:
+        batch = [entry for entry in batch if entry.id not in self._spared]
         here = {entry.id: entry for entry in batch if not entry.elsewhere}
         self._short |= here.keys()
         known = [(name, entry.digest.hex()) for name, entry in here.items()]
@@ -328,10 +303,27 @@ def follow_up(work: Workplace, catalog: Catalog, agents: Sequence[str]) -> None:
         work.degraded.remove(TIME_UP)
 
 
+def follow_back(work: Workplace, agents: Sequence[str]) -> None:
+    """Index what was brought back, and what no more stands for anything let go; never fails."""
+    if work.engine is None:
+        return
+    with work.catalog() as catalog:
+        try:
+            for agent in agents:
+                work.ask(catalog, work.shelf(agent), lambda: None)
+        except (SkymemError, sqlite3.Error) as error:
+            work.degrade(f"index: {error}")
+            return
+        follow_up(work, catalog, agents)
+
+
 def is_owed(work: Workplace, catalog: Catalog, agent: str) -> bool:
     """Whether the index lacks anything it should have, as far as the catalog knows."""
     cursors = IndexCursors(catalog, agent, index_epoch(work.paths, agent))
     if cursors.owed("long") or cursors.owed("trash"):
+        return True
+    noted = LetGo(catalog, agent, cursors.epoch)
+    if noted.is_owed(vectorless(catalog, agent)):
         return True
     if not work.rules.engine.recent:
         return False

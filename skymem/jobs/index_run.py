@@ -15,11 +15,11 @@ from skymem.jobs.detail import building_words
 from skymem.jobs.index import (
     BATCH,
     COLLECTIONS,
-    Indexed,
     index_agents,
     is_owed,
     named_short,
 )
+from skymem.jobs.indexed import Indexed
 from skymem.jobs.stale import ids_of_index
 from skymem.jobs.words import keep_words
 from skymem.jobs.workplace import Workplace
@@ -27,6 +27,7 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import IndexCursors, index_epoch, rag_pending
 from skymem.stores.model_record import model_in_use
 from skymem.stores.status import read_json
+from skymem.stores.vectorless import vectorless
 from skymem.stores.word_file import WordIndexError
 
 if TYPE_CHECKING:  # a dry run needs no engine
@@ -137,6 +138,7 @@ class Report:
             "chunks": sum(result.chunks for result in each),
             "pending": sum(result.pending for result in each),
             "taken_out": sum(result.taken_out for result in each),
+            "let_go": sum(result.let_go for result in each),
             "indexed": sum(known) if known else None,
             "model": self.engine.get("model"),
             "dimension": self.engine.get("dimension"),
@@ -294,11 +296,11 @@ def _ids_of_lines(work: Workplace, catalog: Catalog, agent: str, tiers: Sequence
     """The ids of what the tiers hold and is to be indexed; blank texts count as well."""
     cursors = IndexCursors(catalog, agent, "")
     found = {name for tier in tiers if tier != "short" for name in cursors.ids(tier)}
-    if "short" not in tiers:
-        return found
-    if not work.rules.engine.recent:
-        return set()
-    return found | {entry.id for entry in named_short(work.shelf(agent), catalog)}
+    if "short" in tiers:
+        if not work.rules.engine.recent:
+            return set()
+        found |= {entry.id for entry in named_short(work.shelf(agent), catalog)}
+    return found - vectorless(catalog, agent)
 
 
 def export_onnx(work: Workplace, *, dry_run: bool = False) -> dict[str, Any]:

@@ -22,8 +22,9 @@ from skymem.errors import (
     SkymemError,
     UsageError,
 )
-from skymem.jobs.index import BATCH, FOLLOW_UP_SECONDS, Indexed, index_agents
+from skymem.jobs.index import BATCH, FOLLOW_UP_SECONDS, index_agents
 from skymem.jobs.index_run import Report, engine_of, reported, wait_until_whole
+from skymem.jobs.indexed import Indexed
 from skymem.jobs.parity import THRESHOLD, Parity, measure
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog

@@ -16,6 +16,7 @@ from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.cursors import TIERS, IndexCursors
 from skymem.stores.recall_log import most_recalled
+from skymem.stores.vectorless import vectorless
 
 AMONG_FIRST: Final = 10
 """The answer that is compared: as many as a recall shows."""
@@ -156,8 +157,9 @@ def queries(work: Workplace, catalog: Catalog, agent: str) -> dict[str, str]:
 
 
 def _sample(catalog: Catalog, agent: str) -> Iterator[str]:
-    """Ids from all over long-term and the archives."""
-    cursors = IndexCursors(catalog, agent, "")
+    """Ids from all over long-term and the archives, of what should have a vector."""
+    cursors, spared = IndexCursors(catalog, agent, ""), vectorless(catalog, agent)
     for tier in TIERS:
-        step = max(1, sum(1 for _ in cursors.ids(tier)) // QUERIES_MAX)
-        yield from islice(cursors.ids(tier), 0, None, step)
+        step = max(1, (sum(1 for _ in cursors.ids(tier)) - len(spared)) // QUERIES_MAX)
+        due = (name for name in cursors.ids(tier) if name not in spared)
+        yield from islice(due, 0, None, step)

@@ -17,8 +17,8 @@ from skymem.engine.room import set_aside_root
 from skymem.engine.shadow import dismiss_shadow
 from skymem.errors import BusyError, EngineUnavailableError, SkymemError
 from skymem.jobs.erase_derived import remove
-from skymem.jobs.index import Indexed
 from skymem.jobs.index_run import wait_until_whole
+from skymem.jobs.indexed import Indexed
 from skymem.jobs.stale import IDS_AT_ONCE, ids_of_index
 from skymem.jobs.workplace import Workplace
 from skymem.stores.erasures import Erasure, Erasures

@@ -1,6 +1,7 @@
-"""What the index has and no line: who removes one by hand leaves its vector behind (row R8).
+"""What the index has and should not: of no line any more, or superseded (rows R8, P15).
 
-Recall never returns it, as it looks each memory up in its line; but it is not to stay.
+Who removes a line by hand leaves its vector behind. Recall never returns it, as it looks each
+memory up in its line; but it is not to stay.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,11 +10,30 @@ from typing import TYPE_CHECKING, Final
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.shelf import Shelf
+from skymem.stores.vectorless import LetGo, vectorless
 
 if TYPE_CHECKING:
     from skymem.engine.client import Engine
 
 IDS_AT_ONCE: Final = 5000
+
+
+def let_go(work: Workplace, engine: "Engine", noted: LetGo, agent: str, names: list[str]) -> int:
+    """Take memories out of the index that should have no vector, and note it; returns how many.
+
+    They were noted before as about to go.
+
+    Raises:
+        EngineUnavailableError: it is away; what has not gone stays owed.
+        InterruptedRunError: a signal came.
+    """
+    taken = 0
+    for start in range(0, len(names), IDS_AT_ONCE):
+        work.check_stop()
+        lot = names[start : start + IDS_AT_ONCE]
+        taken += int(engine.drop(agent, lot)["dropped"])
+        noted.note(lot, gone=True)
+    return taken
 
 
 def ids_of_index(engine: "Engine", agent: str, collection: str) -> Iterator[list[str]]:
@@ -32,7 +52,7 @@ def take_out_stale(  # noqa: PLR0917  (the home, the two that are compared, and 
     collection: str,
     in_short: Callable[[], set[str]],
 ) -> int:
-    """Take out of a collection what its tiers have not; returns how much.
+    """Take out of a collection what its tiers have not, or what is superseded; returns how much.
 
     What moves meanwhile from tier to tier may be among it: what the index lacks is to be asked
     about again afterwards.
@@ -40,12 +60,17 @@ def take_out_stale(  # noqa: PLR0917  (the home, the two that are compared, and 
     agent = shelf.paths.name
     tier = "long" if collection == "memory" else "archive"
     suspects: list[str] = []
+    spared = vectorless(catalog, agent)
     for page in ids_of_index(engine, agent, collection):
-        there = _in_tier(catalog, agent, tier, page)
+        there = _in_tier(catalog, agent, tier, page) - spared
         suspects += [name for name in page if name not in there]
     # Looked at after the index, and short-term first: what is archived meanwhile is then in one.
     known = in_short() if tier == "archive" else set()
-    known |= work.ask(catalog, shelf, lambda: _in_tier(catalog, agent, tier, suspects))
+    known |= work.ask(
+        catalog,
+        shelf,
+        lambda: _in_tier(catalog, agent, tier, suspects) - vectorless(catalog, agent),
+    )
     stale = [name for name in suspects if name not in known]
     for first in range(0, len(stale), IDS_AT_ONCE):
         engine.drop(agent, stale[first : first + IDS_AT_ONCE])

@@ -34,6 +34,7 @@ _WHERE_ANY: Final = (
     ("quarantined", "{quarantined} quarantined"),
     ("unasked", "the summarizer {asks} about {unasked}"),
     ("taken_out", "{taken_out:,} without a line taken out"),
+    ("let_go", "{let_go:,} superseded taken out"),
 )
 
 _LISTS: Final = ("restored", "removed", "pinned", "unpinned")

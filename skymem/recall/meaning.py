@@ -172,6 +172,8 @@ class Meaning:
             self._work.degrade(str(reason))
         if left := self._tiers.unindexed(str(answer["epoch"])):
             self._work.degrade(f"{left:,} long-term memories are not indexed yet: by words only")
+        if self._request.at_us is not None and (gone := self._tiers.wordbound()):
+            self._work.degrade(f"{gone:,} memories superseded by now: by words only")
         return answer
 
     def _collections(self) -> Sequence[str]:

@@ -24,6 +24,7 @@ from skymem.stores.short_lines import named_short
 from skymem.stores.standings import Standings
 from skymem.stores.tiers import tier_files
 from skymem.stores.unchanged import still_there
+from skymem.stores.vectorless import vectorless
 from skymem.stores.word_file import WordIndexBusyError
 from skymem.stores.words import WordIndex
 
@@ -215,6 +216,11 @@ class Tiers:
         if self._catalog.temporary:  # it knows of no cursor, and is told about as it is
             return 0
         return IndexCursors(self._catalog, self._agent, epoch).owed("long")
+
+    def wordbound(self) -> int:
+        """How many memories have no vector, as something took their place since (row P15)."""
+        found = self._catalog.find(self._agent, sorted(vectorless(self._catalog, self._agent)))
+        return sum(place.tier in {"long", "archive"} for place in found.values())
 
     def _in_place(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Leave out lines of long-term and archives whose id has its place in another line.

@@ -9,8 +9,8 @@ from typing import Final
 
 from skymem.stores.home import HomePaths
 
-SCHEMA_VERSION: Final = 4
-READABLE_VERSIONS: Final = (0, 1, 2, 3, SCHEMA_VERSION)
+SCHEMA_VERSION: Final = 5
+READABLE_VERSIONS: Final = (0, 1, 2, 3, 4, SCHEMA_VERSION)
 
 _MEMORIES: Final = """
 CREATE TABLE memories (
@@ -86,11 +86,20 @@ DROP TABLE judged;
 DROP TABLE links;
 """
 
+_FROM_VERSION_4: Final = """
+CREATE TABLE let_go (
+    agent TEXT, id TEXT, epoch TEXT, gone INTEGER, PRIMARY KEY (agent, id)) WITHOUT ROWID;
+CREATE TABLE waiting (
+    agent TEXT, job TEXT, id TEXT, PRIMARY KEY (agent, job, id)) WITHOUT ROWID;
+"""
+# `let_go`: see `stores.vectorless`. `waiting`: what a job passed over for a reason that passes.
+
 _STEPS: Final = {
-    0: (_SCHEMA, _MEMORIES),
-    1: (_FROM_VERSION_1, _FROM_VERSION_2, _MEMORIES),
-    2: (_FROM_VERSION_2, _MEMORIES),
-    3: (_FROM_VERSION_3, _FROM_VERSION_2, _MEMORIES),
+    0: (_SCHEMA, _MEMORIES, _FROM_VERSION_4),
+    1: (_FROM_VERSION_1, _FROM_VERSION_2, _MEMORIES, _FROM_VERSION_4),
+    2: (_FROM_VERSION_2, _MEMORIES, _FROM_VERSION_4),
+    3: (_FROM_VERSION_3, _FROM_VERSION_2, _MEMORIES, _FROM_VERSION_4),
+    4: (_FROM_VERSION_4,),
 }
 
 COPY_TRIES: Final = 3

@@ -5,12 +5,13 @@ another epoch and everything is asked about again (design §5, row P11). And it 
 it was told of: where the catalog read them anew meanwhile, it does not move.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from skymem.stores.catalog import Catalog
 from skymem.stores.home import HomePaths
 from skymem.stores.status import read_json
+from skymem.stores.vectorless import vectorless
 
 TIERS: Final = ("long", "archive")
 
@@ -54,13 +55,28 @@ class IndexCursors:
         return self._epoch
 
     def owed(self, tier: str) -> int:
-        """How many memories of a tier are beyond the cursors; costs what is owed."""
+        """How many memories of a tier are beyond the cursors; costs what is owed.
+
+        Of long-term and archives, those that should have a vector.
+        """
         query = (
-            f"SELECT file, memories, {_AT} FROM files "  # noqa: S608  (a constant)
+            f"SELECT file, name, memories, {_AT} FROM files "  # noqa: S608  (a constant)
             "WHERE agent = ? AND tier = ? AND (epoch <> ? OR indexed_to < read_to)"
         )
-        rows = self._catalog.database.execute(query, (self._epoch, self._agent, tier, self._epoch))
-        return sum(memories if not at else self._count(file, at) for file, memories, at in rows)
+        values = (self._epoch, self._agent, tier, self._epoch)
+        rows = self._catalog.database.execute(query, values).fetchall()
+        beyond = sum(
+            memories if not at else self._count(file, at) for file, _, memories, at in rows
+        )
+        if beyond and tier in TIERS:
+            beyond -= self._vectorless({name: at for _, name, _, at in rows})
+        return beyond
+
+    def _vectorless(self, cursors: Mapping[str, int]) -> int:
+        """How many memories that should have no vector are beyond the cursors of these files."""
+        names = sorted(vectorless(self._catalog, self._agent))
+        found = self._catalog.find(self._agent, names).values()
+        return sum(one.file in cursors and one.start >= cursors[one.file] for one in found)
 
     def _count(self, file: int, at: int) -> int:
         query = "SELECT COUNT(*) FROM memories WHERE file = ? AND start >= ?"

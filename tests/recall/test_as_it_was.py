@@ -175,3 +175,18 @@ def test_a_look_back_is_not_counted_as_a_recall(
     for wrong in (float("nan"), -1, 1e12, "today"):
         with pytest.raises(UsageError, match=r"^at "):
             memory.recall("report", at=wrong)  # type: ignore[arg-type]
+
+
+def test_what_was_superseded_since_is_found_by_words_and_that_is_said(desk: Desk, ask: Ask) -> None:
+    desk.echo(
+        line("a ship", 0.9, id="then"),
+        line("a boat", 0.9, ts=START + DAY, id="later", supersedes=["then"]),
+    )
+    desk.run("promote")
+    meanings = Meanings({"later": 0.9})
+    answer = ask("ship", engine=meanings, at_us=us(0.5))
+    assert [one.id for one in answer] == ["then"]
+    assert "1 memories superseded by now: by words only" in answer.degraded
+    now = ask("boat", engine=meanings)
+    assert [one.id for one in now] == ["later"]
+    assert not now.degraded
