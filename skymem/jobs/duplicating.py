@@ -4,19 +4,20 @@ What stands for it is written before anything moves, and names all it stands for
 each where it was or twice, and undo takes it back. Superseded lines stay in long-term as history.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from skymem.jobs.nearness import PROMOTION_SECONDS, WAIT_SECONDS, Nearness
 from skymem.jobs.sight import Sight
+from skymem.jobs.standing_long import StandingLong
 from skymem.jobs.taking import taken_from_short
 from skymem.model.memory import Memory
-from skymem.model.plan import Decision, Plan, Reason, Stored
+from skymem.model.plan import Decision, Plan, Reason
 from skymem.model.rules import RetentionRules
 from skymem.policy.alike import is_of_its_moment
 from skymem.policy.duplicates import DUPLICATE, TEXT_CHARACTERS_MAX
-from skymem.policy.merge import MergeItem, keeps_whole
-from skymem.policy.uniting import Pair, United, note_united, reason_of, united
+from skymem.policy.merge import MergeItem, keeps_whole, waits
+from skymem.policy.uniting import Pair, United, decided_by, note_united, reason_of, united
 from skymem.stores.cursors import IndexCursors, index_epoch
 from skymem.stores.lifecycle import Lifecycle
 
@@ -52,13 +53,18 @@ def can_be(memory: Memory) -> bool:
 
 
 class InLongTerm:
-    """The search through long-term: what is new in it, beside all of it."""
+    """The search through long-term: what is new in it, beside all of it.
 
-    def __init__(self, sight: Sight, life: Lifecycle, read: Read) -> None:
+    What was kept apart for a reason that passes (a pin, a grace, a clock, a line of short-term that
+    supersedes it) is as good as new once that has passed.
+    """
+
+    def __init__(self, sight: Sight, life: Lifecycle, long: Callable[[], StandingLong]) -> None:
+        """Look at long-term; `long` is called where anything is to be looked at, and not before."""
         self._sight = sight
         self._life = life
-        self._read = read
-        self._under = f"{sight.work.rules.merge.duplicates.likeness}"
+        self._long = long
+        self._under = decided_by(sight.work.rules)
 
     def unite(self, plan: Plan) -> None:
         """Add to a plan of merge what becomes one, where its copies do not do so already."""
@@ -68,7 +74,7 @@ class InLongTerm:
         asked = self.ask()
         taken = {name for made in plan.additions for name in made.supersedes}
         names = {name for pair in asked for name in pair[:2]} - taken
-        items = self._read(sorted(names)) if names else {}
+        items = self._long().read(sorted(names)) if names else {}
         rules = self._sight.work.rules
         kept: dict[str, int] = {}
         groups = united(
@@ -77,9 +83,16 @@ class InLongTerm:
         note_united(plan, groups, rules)
         for gate, count in kept.items():
             plan.kept[gate] = plan.kept.get(gate, 0) + count
-        end = nearness.ends[self._sight.agent]
-        if not groups and not taken and end:
+        if not groups and not taken:
+            self._note_gone_through(nearness, names, items)
+
+    def _note_gone_through(
+        self, nearness: Nearness, names: set[str], items: Mapping[str, MergeItem]
+    ) -> None:
+        agent = self._sight.agent
+        if end := nearness.ends[agent]:
             self._life.note_gone_through(SEARCH, self._under, end)
+        self._life.set_waiting(SEARCH, nearness.waits[agent] | self._wait(names, items))
 
     def ask(self) -> list[Pair]:
         """What is near to what is new, asked once in a run."""
@@ -93,31 +106,52 @@ class InLongTerm:
     def _ask(self, nearness: Nearness) -> tuple[list[Pair], int]:
         """Ask about what is new; gives the pairs, and up to where in long-term it was asked."""
         sight = self._sight
+        waiting = self._life.waiting(SEARCH)
+        nearness.waits[sight.agent] = waiting
         if not nearness.is_there:
             return [], 0
-        cursors = IndexCursors(
-            sight.catalog, sight.agent, index_epoch(sight.work.paths, sight.agent)
-        )
-        indexed = cursors.reaches(sight.shelf.paths.long_term.name)
+        named, still = self._looked_at(sorted(waiting))
+        indexed = _cursors_of(sight).reaches(sight.shelf.paths.long_term.name)
         fresh = self._life.fresh(SEARCH, self._under, indexed, NEW_MAX)
-        named: list[tuple[str, str]] = []
-        stands: list[Stored] = []
-        for start in range(0, len(fresh), READ_AT_ONCE):
-            lot = fresh[start : start + READ_AT_ONCE]
-            items = self._read([one.id for one in lot])
-            for one in lot:
-                item = items.get(one.id)
-                if item is not None and self._may(item):
-                    named.append((one.id, item.memory.searchable))
-                    stands.append(one)
-        pairs, asked = nearness.ask(self._sight.agent, named, seconds=WAIT_SECONDS)
-        if asked == len(named):
-            return pairs, fresh[-1].end if fresh else 0
-        return pairs, stands[asked].start
+        places = {one.id: one for one in fresh}
+        new, held = self._looked_at([name for name in places if name not in named])
+        named |= new
+        pairs, asked = nearness.ask(sight.agent, [*named.items()], seconds=WAIT_SECONDS)
+        left = [*named][asked:]
+        nearness.waits[sight.agent] = frozenset(still | held | waiting.intersection(left))
+        stands = [places[name].start for name in left if name in places]
+        return pairs, min(stands) if stands else fresh[-1].end if fresh else 0
+
+    def _looked_at(self, names: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+        """The texts of those that may have duplicates, and who waits until it may."""
+        named: dict[str, str] = {}
+        apart: set[str] = set()
+        for start in range(0, len(names), READ_AT_ONCE):
+            lot = names[start : start + READ_AT_ONCE]
+            items = self._long().read(lot)
+            apart |= self._wait(lot, items)
+            named |= {
+                name: items[name].memory.searchable
+                for name in lot
+                if name in items and self._may(items[name])
+            }
+        return named, apart
+
+    def _wait(self, names: Iterable[str], items: Mapping[str, MergeItem]) -> set[str]:
+        """Those of some ids that may have duplicates only once something has passed."""
+        now_us, rules = self._sight.now_us, self._sight.work.rules
+        held = {name for name, one in items.items() if waits(one, rules, now_us)}
+        away = {name for name in names if name not in items}
+        return held | (self._long().may_stand_again(away) if away else set())
 
     def _may(self, item: MergeItem) -> bool:
         rules, now_us = self._sight.work.rules, self._sight.now_us
         return can_be(item.memory) and not keeps_whole(item, rules, now_us)
+
+
+def _cursors_of(sight: Sight) -> IndexCursors:
+    epoch = index_epoch(sight.work.paths, sight.agent)
+    return IndexCursors(sight.catalog, sight.agent, epoch)
 
 
 def _undone(life: Lifecycle) -> Callable[[str, str], bool]:

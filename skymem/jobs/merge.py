@@ -1,6 +1,7 @@
 """Merge: old notes without a time to live, and copies, become one memory (N7, N8, P15, P16)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import cache
 
 from skymem.jobs.duplicating import InLongTerm
 from skymem.jobs.move import Carrying
@@ -9,7 +10,7 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.standing_long import StandingLong
 from skymem.model.plan import Damage, Decision, Entry, Plan, Reason, Stored
 from skymem.policy.alike import word_key
-from skymem.policy.merge import MergeItem, plan_merge
+from skymem.policy.merge import MergeItem, plan_merge, waits
 from skymem.policy.promote import leave, quarantine, repeat
 from skymem.stores.lifecycle import Lifecycle
 
@@ -32,15 +33,9 @@ def foresee(sight: Sight) -> None:
         InterruptedRunError: a signal came while waiting.
     """
     sight.reading.close()  # it may take a minute, and no file is to be held open so long
-    opened: list[StandingLong] = []
-
-    def read(ids: Sequence[str]) -> dict[str, MergeItem]:
-        if not opened:  # where nothing is new, nobody asks
-            opened.append(StandingLong(sight))
-        return opened[0].read(ids)
-
     life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)
-    InLongTerm(sight, life, read).ask()
+    # Where nothing is new, nobody asks.
+    InLongTerm(sight, life, cache(lambda: StandingLong(sight))).ask()
 
 
 def apply(carrying: Carrying) -> str:
@@ -67,6 +62,9 @@ class Candidates:
         self._twins: list[Entry] = []
         """Exact repeats of candidates: each leaves with its twin (design §3)."""
 
+        self._waits: set[str] = set()
+        """Copies in long-term that are kept apart for a reason that passes."""
+
         self._lines = 0
 
     def items(self) -> list[MergeItem]:
@@ -75,11 +73,14 @@ class Candidates:
         stored = {one.id: one for one in self._stored()}
         for item in short:
             stored |= {one.id: one for one in self._in_long(item)}
-        return [*short, *self._long.read([*stored]).values()]
+        found = self._long.read([*stored])
+        self._waits |= self._long.may_stand_again(stored.keys() - found.keys())
+        self._waits |= {item.id for item in found.values() if self._has_to_wait(item)}
+        return [*short, *found.values()]
 
     def unite(self, plan: Plan) -> None:
         """Add what becomes one by its meaning, as far as the engine tells it."""
-        InLongTerm(self._sight, self._life, self._long.read).unite(plan)
+        InLongTerm(self._sight, self._life, lambda: self._long).unite(plan)
 
     def complete(self, plan: Plan) -> None:
         """Add what leaves short-term whatever is merged, and note a search that found nothing."""
@@ -94,6 +95,7 @@ class Candidates:
         plan.decisions.sort(key=lambda decision: decision.start)
         if not plan.additions:
             self._life.note_searched("merge")
+            self._life.set_waiting("merge", frozenset(self._waits))
 
     def _short(self) -> Iterator[MergeItem]:
         for entry in self._sight.reading.entries():
@@ -150,3 +152,11 @@ class Candidates:
         yield from (one for one in self._life.unlimited(before) if one.tier == "long")
         if not self._life.is_searched("merge"):
             yield from self._life.repeated("long")
+        elif waiting := self._life.waiting("merge"):
+            found = self._long.read(sorted(waiting))
+            self._waits |= self._long.may_stand_again(waiting - found.keys())
+            for item in found.values():
+                yield from self._in_long(item)
+
+    def _has_to_wait(self, item: MergeItem) -> bool:
+        return waits(item, self._sight.work.rules, self._sight.now_us)

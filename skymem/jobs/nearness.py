@@ -47,6 +47,9 @@ class Nearness:
         self.ends: dict[str, int] = {}
         """By agent, up to where in long-term merge has asked."""
 
+        self.waits: dict[str, frozenset[str]] = {}
+        """By agent, those that merge has not asked about, for a reason that passes."""
+
     @property
     def is_there(self) -> bool:
         """Whether there is anybody to ask."""

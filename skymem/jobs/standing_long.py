@@ -1,6 +1,6 @@
 """The active memories of an agent's long-term, read for what may become one (rows N8, P15)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from skymem.jobs.sight import Sight
 from skymem.policy.merge import MergeItem
@@ -8,6 +8,7 @@ from skymem.policy.share import shared_from
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.standings import Standings
+from skymem.stores.vectorless import vectorless
 
 
 class StandingLong:
@@ -25,6 +26,16 @@ class StandingLong:
         self.standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, kinds)
         self._protection = read_protection(sight.shelf.paths.protected)
         self._protection.forget((), sight.work.now() - sight.work.rules.restore_grace_seconds)
+
+    def may_stand_again(self, ids: Iterable[str]) -> set[str]:
+        """Those of some ids that are superseded by what long-term and archives do not have.
+
+        Where it is a line of short-term that goes, or ends, they are active as they were. All else
+        that is superseded comes back only as long-term is written anew.
+        """
+        chains = self.standings.chains
+        over = {name for name in ids if name in chains}
+        return over - vectorless(self._sight.catalog, self._sight.agent) if over else set()
 
     def read(self, ids: Sequence[str]) -> dict[str, MergeItem]:
         """Those of long-term that are active and the agent's own.

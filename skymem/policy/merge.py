@@ -38,6 +38,9 @@ RULE: Final = "rule"
 BROUGHT_BACK: Final = ("merged", "duplicate")
 """The gates by which a merge had moved what was brought back of late."""
 
+_PASSING: Final = frozenset({"pinned", "restored", "future"})
+"""Gates that open while the line and the rules stay as they are."""
+
 PERMANENT: Final = "permanent"
 BYTES_MAX: Final = 256 * 1024
 """Of the notes that one summary quotes: a longer line serves nobody."""
@@ -195,6 +198,11 @@ def keeps_whole(item: MergeItem, rules: RetentionRules, now_us: int) -> str:
         return "no_ttl"
     kept = _kept_by(item, rules.kinds, now_us, now_us, kindless=True)
     return kept or _held_back(item, rules)
+
+
+def waits(item: MergeItem, rules: RetentionRules, now_us: int) -> bool:
+    """Whether what keeps a memory from becoming one with another passes by itself, or by a hand."""
+    return _kept_by(item, rules.kinds, now_us, now_us, kindless=True) in _PASSING
 
 
 def merged_from(memory: Memory, rules: RetentionRules) -> int | None:

@@ -6,6 +6,7 @@ often that was said, and how near each was to another, says `duplicates` in its 
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from skymem.model.memory import Memory
@@ -92,6 +93,13 @@ def united(
     for group in found:
         group.addition = _addition(group, rules, now_us)
     return found
+
+
+def decided_by(rules: RetentionRules) -> str:
+    """What of the rules says which memories may become one, in short: by others, all may differ."""
+    may = sorted((name, kind.merge) for name, kind in rules.kinds.items())
+    said = repr((may, rules.trust)).encode()
+    return f"{rules.merge.duplicates.likeness} {blake2b(said, digest_size=8).hexdigest()}"
 
 
 def reason_of(group: United, name: str, rules: RetentionRules) -> Reason:

@@ -149,6 +149,24 @@ class Lifecycle:
             (self._agent, job, f"{inode} {end} {under}"),
         )
 
+    def waiting(self, job: str) -> frozenset[str]:
+        """Those that a job passed over for a reason that passes."""
+        query = "SELECT id FROM waiting WHERE agent = ? AND job = ?"
+        return frozenset(row[0] for row in self._database.execute(query, (self._agent, job)))
+
+    def set_waiting(self, job: str, names: frozenset[str]) -> None:
+        """Note all that a job passed over for a reason that passes."""
+        known = self.waiting(job)
+        for name in sorted(known - names):
+            self._database.execute(
+                "DELETE FROM waiting WHERE agent = ? AND job = ? AND id = ?",
+                (self._agent, job, name),
+            )
+        for name in sorted(names - known):
+            self._database.execute(
+                "INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (self._agent, job, name)
+            )
+
     def _gone_through(self, job: str, under: str) -> tuple[int, int, int]:
         """Long-term's file and inode, 0 where there is none, and how far a job has been."""
         row = self._database.execute(
