@@ -5,7 +5,7 @@ not usable, failures that could not be put down where the status looks, and an e
 That no daemon runs is a note: a home may be kept by hand or by cron.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from skymem.alarms import not_off
@@ -32,7 +32,11 @@ def health_of(home: Home, agent: str | None = None) -> dict[str, Any]:
         `health` (`healthy` or `degraded`), `alarms`, their `reasons` in words (none when healthy)
         and `notes`.
     """
-    found = status_overview(home, agent)
+    return judged(home, status_overview(home, agent))
+
+
+def judged(home: Home, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, of what `status_overview` found a moment ago."""
     alarms = [Alarm(**one) for one in found["alarms"]]
     alarms += _engine(home)
     notes = list(found["notes"])

@@ -19,7 +19,10 @@ from skymem.stores.status import read_json
 SCHEMA_VERSION: Final = 1
 ERROR_CHARS_MAX: Final = 300
 COUNTS: Final = frozenset(
-    {"missed", "caught_up", "consecutive_failures", "skipped_still_running", "skipped_paused"}
+    {
+        *("missed", "caught_up", "consecutive_failures", "skipped_still_running"),
+        *("skipped_paused", "runs", "failures"),
+    }
 )
 
 
@@ -63,6 +66,12 @@ class RunRecord:
     """How often a run fell due while the entry was paused."""
 
     last_error: str | None = None
+
+    runs: int = 0
+    """How many have ended; one that the daemon's own end cut short is one of them."""
+
+    failures: int = 0
+    """How many of these failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +187,7 @@ class RunBook:
         with self._lock:
             old = self._runs[name]
             failures = old.consecutive_failures
+            failed = not end.ok and not end.interrupted
             if not end.interrupted:
                 failures = 0 if end.ok else failures + 1
             changed = replace(
@@ -188,6 +198,8 @@ class RunBook:
                 last_exit_code=end.exit_code,
                 consecutive_failures=failures,
                 last_error=None if end.ok else (end.error or "")[:ERROR_CHARS_MAX],
+                runs=old.runs + 1,
+                failures=old.failures + failed,
             )
             self._put(name, changed)
         return failures

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Body, Path, Request
 from starlette.responses import Response
 
 from skymem.health import health_of
+from skymem.metrics import look
+from skymem.model.metric import CONTENT_TYPE
 from skymem.policy.admit import check_agent_name
 from skymem.serve.at_hand import Operators, caller_of, home_of
 from skymem.serve.caller import must_be_there
-from skymem.serve.metrics import CONTENT_TYPE, metrics
 from skymem.serve.refusal import Answer, RefusedError
 from skymem.serve.runs import VERBS, Runs
 from skymem.serve.shapes import Alive, Health, JobOptions, Run
@@ -50,7 +51,7 @@ def ready(request: Request) -> Answer:
 )
 def count(home: Operators) -> Response:
     """The home's counts, for Prometheus."""
-    return Response(metrics(home), media_type=CONTENT_TYPE)
+    return Response(look(home).text(), media_type=CONTENT_TYPE)
 
 
 @router.post("/v1/jobs/{name}", tags=["jobs"], status_code=202, responses={202: {"model": Run}})
