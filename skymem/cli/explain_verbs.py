@@ -1,5 +1,6 @@
 """The verb that explains one memory."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -79,41 +80,47 @@ def explain(
     if as_json:
         render.document(found.as_json())
         return
-    _what(found)
-    render.line("how it came here")
+    for text, indent in explanation(found):
+        render.paragraph(text, indent)
+
+
+def explanation(found: "Explanation") -> Iterator[tuple[str, int]]:
+    """Everything there is to say of one memory for a person: paragraphs, and how far indented."""
+    yield from _what(found)
+    yield "how it came here", 0
     for event in found.history:
-        render.paragraph(f"{render.moment(event.ts)}  {_event(event)}", 2)
+        yield f"{render.moment(event.ts)}  {_event(event)}", 2
     if not found.history:
-        render.line("  no run has seen it yet: the next one records it")
+        yield "no run has seen it yet: the next one records it", 2
     if found.kept is not None:
-        _gates(found)
-        _next(found)
+        yield from _gates(found)
+        yield from _next(found)
 
 
-def _what(found: "Explanation") -> None:
+def _what(found: "Explanation") -> Iterator[tuple[str, int]]:
     kept = found.kept
     if kept is None:
-        render.paragraph(f"{found.id}  gone")
+        yield f"{found.id}  gone", 0
         return
     standing = "" if found.standing == "superseded" else found.standing
     by = f"superseded by {found.superseded_by}" if found.superseded_by else ""
     states = ", ".join(one for one in (kept.tier, standing, by) if one)
-    render.paragraph(f"{found.id}  {states}  (memory/{found.agent}/{kept.file})")
+    yield f"{found.id}  {states}  (memory/{found.agent}/{kept.file})", 0
     text = " ".join(kept.memory.searchable.split())
     cut = text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…"
-    render.paragraph(f"“{cut}”", 2)
+    yield f"“{cut}”", 2
     importance, source = found.importance
     second = "" if found.predicted in (None, importance) else f"; predicted {found.predicted:g}"
     about = [f"importance {importance:g} ({source}{second})"]
     about += [f"kind {kept.memory.kind}"] if kept.memory.kind else []
     if kept.memory.time_us is not None:
         about.append(f"of {render.moment(kept.memory.time_us / 1_000_000)} UTC")
-    render.paragraph(", ".join(about), 2)
+    yield ", ".join(about), 2
     if found.source is not None:
         whence = f"a copy of {found.source.id} of agent {found.source.agent}, shared by rule"
-        render.paragraph(render.harmless(whence), 2)
+        yield render.harmless(whence), 2
     if found.chain:
-        render.paragraph(f"its chain, oldest first: {_chain(found)}", 2)
+        yield f"its chain, oldest first: {_chain(found)}", 2
 
 
 def _chain(found: "Explanation") -> str:
@@ -165,18 +172,18 @@ def _why(event: "Event") -> str:
     return f": {reason.words()}"
 
 
-def _gates(found: "Explanation") -> None:
+def _gates(found: "Explanation") -> Iterator[tuple[str, int]]:
     if found.kept_by == "pinned":
-        render.line("why it stays")
-        render.line("  it is pinned: every job leaves it where it is (skymem unpin ID)")
+        yield "why it stays", 0
+        yield "it is pinned: every job leaves it where it is (skymem unpin ID)", 2
         return
-    render.line("the gates before it")
+    yield "the gates before it", 0
     for gate in found.gates:
-        render.paragraph(f"{gate.job:<8} {_gate(gate)}", 2)
+        yield f"{gate.job:<8} {_gate(gate)}", 2
     if not found.gates:
-        render.line("  none: no rule in force moves it or removes it")
+        yield "none: no rule in force moves it or removes it", 2
     if found.kept_by == "evidence" and all(gate.kept != "evidence" for gate in found.gates):
-        render.line("  a living summary rests on it: no job removes it")
+        yield "a living summary rests on it: no job removes it", 2
 
 
 def _gate(gate: "Gate") -> str:
@@ -193,21 +200,21 @@ def _gate(gate: "Gate") -> str:
     return f"{gate.gate}{value}{against}{note}: {opens}{why and ': ' + why}"
 
 
-def _next(found: "Explanation") -> None:
-    render.line("what comes next")
+def _next(found: "Explanation") -> Iterator[tuple[str, int]]:
+    yield "what comes next", 0
     steps = found.next()
     if found.exemption is not None and found.kept_by != "pinned":
         job = found.exemption.job
         then = next((one for one in steps if one["job"] == job), None)
         steps = [one for one in steps if one is not then]
-        render.paragraph(_left_alone(found.exemption, then, last=not steps), 2)
+        yield _left_alone(found.exemption, then, last=not steps), 2
     elif not steps:
-        render.line("  nothing: it stays where it is under the rules in force")
+        yield "nothing: it stays where it is under the rules in force", 2
     for step in steps:
         when = "with the next run of " + step["job"]
         if step["at"] is not None:
             when = f"{render.moment(step['at'])} UTC or soon after, by {step['job']}"
-        render.paragraph(f"{step['what']}: {when}", 2)
+        yield f"{step['what']}: {when}", 2
 
 
 def _left_alone(why: "Exemption", then: dict[str, Any] | None, *, last: bool) -> str:

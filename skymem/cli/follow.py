@@ -10,16 +10,15 @@ import select
 import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.cli.options import Globals, stop_flag
 from skymem.cli.status_text import action_text, status_lines
+from skymem.live_view.marks import mark_of
 from skymem.model.harmless import plain
 from skymem.overview import daemon_overview, status_overview
 from skymem.stores.actions import ActionsTail
 from skymem.stores.files import disk_errors
-from skymem.stores.lock import holder_of
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -72,7 +71,7 @@ def _follow_documents(home: "Home", agent: str | None) -> None:
     """Print the whole state at the start and at each change, as one JSON document a line."""
     seen: object = None
     for _ in _looks():
-        mark = _mark(home)
+        mark = mark_of(home.paths)
         if mark != seen:
             seen = mark
             _say(json.dumps(status_overview(home, agent), allow_nan=False) + "\n")
@@ -84,7 +83,7 @@ def _follow_on_terminal(home: "Home", agent: str | None) -> None:
     seen: object = None
     _say(CLEAR)
     for number in _looks():
-        mark = _mark(home)
+        mark = mark_of(home.paths)
         changed = mark != seen or number % WHOLE_LOOKS == 0
         if changed:
             seen, found = mark, status_overview(home, agent)
@@ -117,24 +116,3 @@ def _looks() -> Iterator[int]:
 def _say(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-def _mark(home: "Home") -> object:
-    """What changes when anything that `status` tells has changed, but for the time that passes."""
-    paths = home.paths
-    looked_at = [
-        paths.schedule,
-        *sorted(paths.memory.glob("*")),
-        *sorted(paths.memory.glob("*/*.jsonl")),
-        *sorted(paths.status.glob("*.json*")),
-        paths.state / "paused.json",
-    ]
-    return [_stat(path) for path in looked_at], holder_of(paths.daemon_lock)
-
-
-def _stat(path: Path) -> tuple[str, int, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return path.name, status.st_ino, status.st_size, status.st_mtime_ns

@@ -34,6 +34,7 @@ from skymem.cli import (
     scratchpad_verbs,
     serve_verbs,
     simulate_verbs,
+    top_verbs,
     trash_verbs,
     watch_verbs,
 )
@@ -105,6 +106,7 @@ for verb in (
     schedule_verbs.pause,
     schedule_verbs.resume,
     home_verbs.status,
+    top_verbs.top,
     watch_verbs.check,
     alarm_verbs.alarms,
     metrics_verbs.metrics,

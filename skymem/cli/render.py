@@ -41,12 +41,13 @@ def line(text: str = "") -> None:
 def paragraph(text: str, indent: int = 0) -> None:
     """Print a text, made harmless, on as many lines as it needs: as wide as the terminal is."""
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else COLUMNS
-    for each in _folded(harmless(text), max(columns, COLUMNS // 2), indent):
+    for each in folded(text, max(columns, COLUMNS // 2), indent):
         line(each)
 
 
-def _folded(text: str, columns: int, indent: int) -> Iterator[str]:
-    """Fold a text at its spaces, and a word that is longer than a line where that ends."""
+def folded(text: str, columns: int, indent: int = 0) -> Iterator[str]:
+    """Fold a text, made harmless, at its spaces; a longer word than a line where that ends."""
+    text = harmless(text)
     hanging = " " * (indent + HANGING)
     folded, used = " " * indent, indent
     for number, word in enumerate(text.split(" ")):
