@@ -5,6 +5,7 @@ found after it says that the job did harm, whatever its plan said: it is undone.
 """
 
 import contextlib
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +15,7 @@ from skymem.jobs.watched import WORDS_MAX, watched
 from skymem.model.memory import Memory
 from skymem.recall.request import ask
 from skymem.stores.files import disk_errors
-from skymem.stores.recall_events import Question, note_events
+from skymem.stores.recall_events import Answered, Question, note_events
 from skymem.stores.recall_log import most_recalled, note_recalled
 from skymem.stores.standings import Standings
 
@@ -124,11 +125,14 @@ def recall_and_note(home: "Home", agent: str, asked: "Request") -> "Recall":
     from skymem.recall.search import recall
 
     work = home.workplace()
+    begun = time.perf_counter()
     found = recall(work, agent, asked, home.engine)
+    took_ms = 1000 * (time.perf_counter() - begun)
     if home.rules.recall_log and asked.at_us is None:  # of what was then, some is superseded now
         note_recalled(home.paths, home.files, agent, (one.id for one in found[:NOTED]))
         if teaching := [one.id for one in found[:TEACHING] if _answers(one)]:
-            _note_events(home, agent, asked.query, teaching, work.now())
+            answered = Answered(work.now(), asked.query, tuple(teaching), took_ms)
+            _note_events(home, agent, answered)
     return found
 
 
@@ -138,10 +142,11 @@ def _answers(one: "Recalled") -> bool:
     return one.parts.text >= TEXT_LEAST or (cosine is not None and cosine >= COSINE_LEAST)
 
 
-def _note_events(home: "Home", agent: str, query: str, ids: list[str], at: float) -> None:
+def _note_events(home: "Home", agent: str, answered: Answered) -> None:
     """Keep that these answered; a question that can't be hashed is let go, as a count would be."""
+    at, query, ids, took_ms = answered
     with contextlib.suppress(SkymemError):
         question = Question.of(home.paths, home.files)
         if question is not None:
             hashed = question.hash(query)
-            note_events(home.paths, home.files, agent, hashed, ids, at=at)
+            note_events(home.paths, home.files, agent, hashed, ids, at=at, took_ms=took_ms)

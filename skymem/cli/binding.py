@@ -24,6 +24,7 @@ BY_ITS_NAME: Final = frozenset(
     {
         *("promote", "rotate", "compress", "merge", "prune", "index", "compact", "train"),
         *("trigger", "apply", "undo", "status", "check", "fsck", "doctor", "simulate"),
+        "report",
         *("agents list", "audit log"),
     }
 )

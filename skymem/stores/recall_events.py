@@ -3,10 +3,14 @@
 Promise 6: of a question nothing is kept but a hash under the home's key. It is derived from use and
 never in the way of an answer: an event that can't be written is lost. Segments, the oldest of which
 give way by age and by size. Switched off by `recall_log: false`.
+
+A line is `[time, question, ids]`, and behind these how many milliseconds the answer took, where
+that was measured: lines of before have no fourth.
 """
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -38,6 +42,18 @@ class RecallEvent(NamedTuple):
     """What tells a question from another, and nothing else of it."""
 
 
+class Answered(NamedTuple):
+    """One answer that had something."""
+
+    at: float
+    """Epoch seconds."""
+
+    query: str
+    ids: tuple[str, ...]
+    took_ms: float | None = None
+    """How long it was looked for; None where nobody measured."""
+
+
 class Question:
     """Hashes questions of one home, under a key of their own."""
 
@@ -62,7 +78,14 @@ class Question:
 
 
 def note_events(
-    paths: HomePaths, files: Files, agent: str, query: str, ids: Iterable[str], *, at: float
+    paths: HomePaths,
+    files: Files,
+    agent: str,
+    query: str,
+    ids: Iterable[str],
+    *,
+    at: float,
+    took_ms: float | None = None,
 ) -> None:
     """Keep that these were recalled by a question, without waiting for the disk.
 
@@ -73,16 +96,17 @@ def note_events(
         query: the question's hash.
         ids: what stood among the first.
         at: epoch seconds.
+        took_ms: how long the answer was looked for.
     """
-    named = [*ids]
-    if not named:
+    answered = Answered(round(at, 3), query, tuple(ids), took_ms)
+    if not answered.ids:
         return
-    line = json.dumps([round(at, 3), query, named], separators=(",", ":")) + "\n"
+    line = _spelled(answered) + b"\n"
     directory = paths.recall_events(agent)
     with contextlib.suppress(SkymemError, OSError):
         files.make_directory(directory)
         path = _open_segment(directory, at)
-        files.append(path, line.encode(), shared=True, synced=False)
+        files.append(path, line, shared=True, synced=False)
         _drop_old(files, directory, at)
 
 
@@ -94,13 +118,24 @@ def events_of(paths: HomePaths, agent: str, since: float = 0.0) -> Iterator[Reca
     Raises:
         DiskError: a segment can't be read.
     """
+    for answered in answers_of(paths, agent, since):
+        for name in answered.ids:
+            yield RecallEvent(answered.at, name, answered.query)
+
+
+def answers_of(paths: HomePaths, agent: str, since: float = 0.0) -> Iterator[Answered]:
+    """The same, answer by answer.
+
+    Raises:
+        DiskError: a segment can't be read.
+    """
     segments = _segments(paths.recall_events(agent))
     for number, path in enumerate(segments):
         with disk_errors(path):
             later = segments[number + 1 : number + 2]
             if later and _first(later[0]) < since and _last_at(path) < since:
                 continue
-            yield from (event for event in _read(path) if event.at >= since)
+            yield from (answered for answered in _lines(path) if answered.at >= since)
 
 
 def take_out_events(
@@ -117,11 +152,11 @@ def take_out_events(
         with disk_errors(path):
             lines = _lines(path)
         before = taken
-        for at, query, names in lines:
-            staying = [name for name in names if not has_id(name)]
-            taken += len(names) - len(staying)
+        for answered in lines:
+            staying = tuple(name for name in answered.ids if not has_id(name))
+            taken += len(answered.ids) - len(staying)
             if staying:
-                kept.append(json.dumps([at, query, staying], separators=(",", ":")).encode())
+                kept.append(_spelled(answered._replace(ids=staying)))
         if taken > before:
             files.replace(path, b"".join(one + b"\n" for one in kept))
     return taken
@@ -164,17 +199,17 @@ def _last_at(path: Path) -> float:
         for raw in reversed(stream.read().splitlines()):
             line = _line(raw)
             if line is not None:
-                return line[0]
+                return line.at
     return 0.0
 
 
-def _read(path: Path) -> Iterator[RecallEvent]:
-    for at, query, names in _lines(path):
-        for name in names:
-            yield RecallEvent(at, name, query)
+def _spelled(answered: Answered) -> bytes:
+    at, query, ids, took_ms = answered
+    fields = [at, query, ids] if took_ms is None else [at, query, ids, round(took_ms, 1)]
+    return json.dumps(fields, separators=(",", ":")).encode()
 
 
-def _lines(path: Path) -> list[tuple[float, str, list[str]]]:
+def _lines(path: Path) -> list[Answered]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:  # it gave way meanwhile
@@ -182,15 +217,20 @@ def _lines(path: Path) -> list[tuple[float, str, list[str]]]:
     return [line for raw in data.split(b"\n") if (line := _line(raw)) is not None]
 
 
-def _line(raw: bytes) -> tuple[float, str, list[str]] | None:
+def _line(raw: bytes) -> Answered | None:
     """What a line says; None when it is torn, or nobody's of ours."""
     try:
         found: Any = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or len(found) != 3:
+    if not isinstance(found, list) or len(found) not in (3, 4):
         return None
-    at, query, names = found
-    if type(at) not in (int, float) or not isinstance(query, str) or not isinstance(names, list):
+    at, query, names, *took = found
+    if not (_is_number(at) and isinstance(query, str) and isinstance(names, list)):
         return None
-    return float(at), query, [name for name in names if isinstance(name, str)]
+    ids = tuple(name for name in names if isinstance(name, str))
+    return Answered(float(at), query, ids, took[0] if took and _is_number(took[0]) else None)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)

@@ -47,7 +47,8 @@ def ids(home: Shell) -> Iterator[str]:
 VERBS = (
     "status", "doctor", "doctor --secrets", "jobs", "recent", "recall words",
     "recall words --mode deterministic --explain", "context words", "archive search words",
-    "agents list", "note list", "trash list", "audit log", "audit verify", "fsck", "config show",
+    "agents list", "report", "report --json", "note list", "trash list", "audit log",
+    "audit verify", "fsck", "config show",
     "config check", "promote --dry-run", "rotate --dry-run", "prune --dry-run",
     "compress --dry-run", "merge --dry-run", "forget --match words --dry-run", "canaries",
     "explain {id}", "show {id}", "explain {evil}", "show {evil}", "recall {evil}", "forget {evil}",

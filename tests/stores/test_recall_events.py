@@ -8,7 +8,14 @@ from skymem.stores import recall_events
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
 from skymem.stores.home_key import HomeKey, key_path
-from skymem.stores.recall_events import Question, RecallEvent, events_of, note_events
+from skymem.stores.recall_events import (
+    Question,
+    RecallEvent,
+    answers_of,
+    events_of,
+    note_events,
+    take_out_events,
+)
 
 DAY = 86_400.0
 
@@ -38,6 +45,20 @@ def test_events_come_back_in_their_order_from_a_moment_on(paths: HomePaths) -> N
     assert list(events_of(paths, "hobbs")) == []
     (path,) = paths.recall_events("sky").iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_how_long_an_answer_took_stands_behind_it_and_older_lines_have_no_such_thing(
+    paths: HomePaths,
+) -> None:
+    noted(paths, 100.0, "a", "gone")
+    note_events(paths, Files(), "sky", "q", ["a", "gone"], at=200.0, took_ms=12.3456)
+    (path,) = paths.recall_events("sky").iterdir()
+    assert path.read_bytes().splitlines()[1] == b'[200.0,"q",["a","gone"],12.3]'
+    with path.open("ab") as stream:
+        stream.write(b'[300.0,"q",["a"],"long"]\n[400.0,"q",["a"],1,2]\n')
+    assert take_out_events(paths, Files(), "sky", lambda name: name == "gone") == 2
+    found = [(one.at, one.ids, one.took_ms) for one in answers_of(paths, "sky", 50.0)]
+    assert found == [(100.0, ("a",), None), (200.0, ("a",), 12.3), (300.0, ("a",), None)]
 
 
 def test_a_question_is_told_from_another_and_makes_no_key_for_that(paths: HomePaths) -> None:
