@@ -6,23 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from skymem.reporting.figures import Missed, Report
+from skymem.reporting.figures import Report
 from skymem.reporting.page import page
 from tests.conftest import line
 from tests.reporting.conftest import Weeks, weeks_in
+from tests.reporting.hostile import EVIL, haunted_report
 
-EVIL = (
-    "<img src=x onerror=alert(1)>",
-    "</script><script>document.title='owned'</script>",
-    "]]><script>alert(1)</script>",
-    "--><svg onload=alert(1)>",
-    "\"><iframe src='https://example.org'></iframe>",
-    "' onmouseover='alert(1)",
-    "</title></style></svg></td></table><style>*{display:none}</style>",
-    "<a href=javascript:alert(1)>&lt;b&gt;&amp;amp;",
-    "\u202egnol\u2066\u200b\x1b[2J\x00\ufeff",
-    "{{7*7}} ${7*7} <% 7*7 %>",
-)
 HIDDEN = "\u202e\u2066\u200b\x1b\x00\ufeff"
 
 OURS = """
@@ -59,31 +48,7 @@ def read(data: bytes) -> Reader:
 
 @pytest.fixture(scope="module")
 def haunted(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Hostile text wherever a writer, a directory or a rule of another version can put it."""
-    desk = weeks_in(tmp_path_factory.mktemp("haunted") / "home")
-    desk.at(0)
-    for number, evil in enumerate(EVIL):
-        fields = {"tags": [evil], "kind": evil, "id": f"{number}{evil}", "user_id": evil}
-        desk.echo(line(f"{number} {evil}", 0.5 + number / 20, desk.clock, **fields))
-    desk.job()
-    desk.answered(*(f"{number}{evil}" for number, evil in enumerate(EVIL)), took_ms=4.0)
-    found = desk.report()
-    evil = " ".join(EVIL)
-    agents = [replace(one, name=evil, problems=(evil,)) for one in found.agents]
-    rules = [replace(one, job=evil, gate=evil) for one in found.rules]
-    missed = _missed(desk, evil)
-    return replace(
-        found, home=evil, version=evil, alarms=(evil,), notes=(evil,), rules=tuple(rules),
-        agents=(*agents, *agents),
-        regret=replace(found.regret, missed=missed, taken=9),
-        index=replace(found.index, model=evil, problems=(evil,)),
-        jobs=tuple(replace(one, job=evil) for one in found.jobs),
-    )  # fmt: skip
-
-
-def _missed(desk: Weeks, evil: str) -> tuple[Missed, ...]:
-    at = desk.clock
-    return (Missed(evil, evil, evil, evil, evil, at, at, evil, 1),)
+    return haunted_report(tmp_path_factory.mktemp("haunted") / "home")
 
 
 def test_hostile_text_is_text(haunted: Report) -> None:
