@@ -205,9 +205,7 @@ def jobs_overview(
 ) -> list[dict[str, Any]]:
     """Each entry of the schedule: what it did last and does next; nothing while it is paused."""
     pauses = pauses or {}
-    beat = daemon["heartbeat"] if daemon["running"] and daemon["heartbeat"] else {}
-    running = {one["name"] for one in beat.get("running", [])}
-    live = beat.get("next_runs", {})
+    running, live = _live(daemon["heartbeat"] or {}) if daemon["running"] else (set(), {})
     found = []
     for entry in schedule.entries:
         record = runs.get(entry.name)
@@ -231,12 +229,25 @@ def jobs_overview(
     return found
 
 
+def _live(beat: Mapping[str, Any]) -> tuple[set[str], dict[str, float]]:
+    """What a heartbeat says is running, and when what runs next; nothing of a damaged one."""
+    runs, due = beat.get("running"), beat.get("next_runs")
+    runs = runs if isinstance(runs, list) else []
+    running = [one.get("name") for one in runs if isinstance(one, dict)]
+    next_runs = due if isinstance(due, dict) else {}
+    return (
+        {name for name in running if isinstance(name, str)},
+        {name: at for name, at in next_runs.items() if isinstance(at, int | float)},
+    )
+
+
 def _last_times(
     job: str, record: "RunRecord | None", beat: Mapping[str, Any] | None
 ) -> dict[str, float | None]:
     """When an entry ran last; the heartbeat's own file is its record."""
     if job == "heartbeat":
-        beaten = beat["ts"] if beat else None
+        told = beat.get("ts") if beat else None
+        beaten = told if isinstance(told, int | float) else None
         return {"last_run": beaten, "last_success": beaten, "last_effective": None}
     return {
         "last_run": record.last_start if record else None,

@@ -43,9 +43,10 @@ def _view(spoken: Globals) -> "View":
     try:
         from skymem.live_view.view import View
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == "skymem":
+        package = (missing.name or "").partition(".")[0]
+        if package == "skymem":
             raise
-        raise UsageError(f"skymem top needs {missing.name}: {EXTRA}") from None
+        raise UsageError(f"skymem top needs {package}: {EXTRA}") from None
     import skymem.config.schedule_file
     import skymem.daemon.timing
     import skymem.explain

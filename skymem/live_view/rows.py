@@ -13,6 +13,7 @@ from skymem.live_view.columns import Cell, Column, Row
 from skymem.live_view.decided import Decided
 from skymem.live_view.snapshot import Snapshot
 from skymem.model.harmless import harmless
+from skymem.model.memory import SECONDS_MAX
 
 ID_LETTERS: Final = 12
 TIERS: Final = ("short", "long", "archive", "trash")
@@ -118,7 +119,7 @@ def _next(one: Mapping[str, Any], found: Snapshot) -> Cell:
         return Cell("disabled", "dim")
     if one["paused"] is not None:
         return Cell("paused", "warn")
-    if not found.status.get("daemon", {}).get("running"):
+    if not found.daemon.get("running"):
         return Cell("no daemon", "dim")
     if one["next_run"] is None:
         return Cell("–", "dim")
@@ -158,7 +159,8 @@ def alarm_rows(found: Snapshot) -> list[Row]:
         Row(f"problem {text}", (Cell(harmless(text), "bad"), Cell(""))) for text in found.problems
     ]
     for one in found.status.get("alarms", ()):
-        since = "" if one["since"] is None else span(max(0.0, found.at - one["since"]))
+        begun = one["since"]  # from whatever file
+        since = span(max(0.0, found.at - begun)) if isinstance(begun, int | float) else ""
         cells = (Cell(harmless(one["text"]), "bad"), Cell(since, "bad"))
         rows.append(Row(f"alarm {one['text']}", cells))
     rows += (
@@ -204,12 +206,8 @@ def _decision(one: Decided, at: float) -> tuple[Cell, ...]:
 
 def head_lines(found: Snapshot) -> list[tuple[Cell, ...]]:
     """The home, its health, its daemon and its engine, in three lines."""
-    status = found.status
-    if not status:
-        why = found.problems[0] if found.problems else "looking …"
-        return [(Cell(harmless(why), "bad" if found.problems else "dim"),), (), ()]
-    path = harmless(str(status["home"]["path"]))
     whom = f"agent {harmless(found.agent)}" if found.agent else "all agents"
+    path = harmless(str(found.status["home"]["path"])) if found.status else ""
     return [
         (
             Cell("skymem top   ", "dim"),
@@ -217,14 +215,17 @@ def head_lines(found: Snapshot) -> list[tuple[Cell, ...]]:
             Cell(whom, "strong"),
             Cell(f"   {path}"),
         ),
-        (*_health(found), *_daemon(status["daemon"])),
-        tuple(_engine(status["engine"])),
+        (*_health(found), *_daemon(found.daemon)),
+        tuple(_engine(found.status["engine"])) if found.status else (),
     ]
 
 
 def _health(found: Snapshot) -> Iterator[Cell]:
     if found.problems:
-        yield Cell(f"as of {clock_of(found.counted, found.at)}", "bad")
+        as_of = f"as of {clock_of(found.counted, found.at)}" if found.status else "not known"
+        yield Cell(as_of, "bad")
+    elif not found.status:
+        yield Cell("looking …", "dim")
     elif count := len(found.status["alarms"]):
         yield Cell(f"degraded, {count} alarm{'' if count == 1 else 's'}", "bad")
     else:
@@ -232,6 +233,8 @@ def _health(found: Snapshot) -> Iterator[Cell]:
 
 
 def _daemon(daemon: Mapping[str, Any]) -> Iterator[Cell]:
+    if not daemon:
+        return
     yield Cell("   daemon ", "dim")
     if not daemon["running"]:
         yield Cell("not running (skymem run)", "warn")
@@ -280,6 +283,8 @@ def size(count: int) -> str:
 
 def clock_of(ts: float, at: float) -> str:
     """A moment in UTC: its time of day, or of another day its date and minute."""
+    if not 0 <= ts < SECONDS_MAX:
+        return "?"
     today = ts // DAY_SECONDS == at // DAY_SECONDS
     return datetime.fromtimestamp(ts, UTC).strftime("%H:%M:%S" if today else "%m-%d %H:%M")
 

@@ -17,6 +17,9 @@ class Snapshot:
     agent: str | None = None
     """The one that is looked at; None for all."""
 
+    daemon: Mapping[str, Any] = field(default_factory=dict)
+    """Whether one runs, and its last sign of life, as of this look."""
+
     status: Mapping[str, Any] = field(default_factory=dict)
     """What `skymem status --json` tells; {} before it could be read."""
 

@@ -33,6 +33,10 @@ REST_FACTOR: Final = 50.0
 """Counting rests so many times as long as it took: it costs 2 % of a core in the busiest home."""
 
 
+NOT_OURS: Final = (TypeError, AttributeError, LookupError, ValueError, OverflowError)
+"""What comes of a status file that is JSON of another shape than ours: it must end nothing here."""
+
+
 class Watch:
     """A home, looked at from one thread at a time."""
 
@@ -46,26 +50,40 @@ class Watch:
         self._count_at = 0.0
         """On the monotonic clock."""
 
+        self._failed: Exception | None = None
+
         self._tail = LedgerTail(self.home.workplace().ledger())
         self._decided: deque[Decided] = deque(maxlen=DECIDED_MAX)
         self._last = Snapshot(clock())
 
     def look(self, agent: str | None, *, whole: bool = False) -> Snapshot:
         """Say what there is now, of one agent or of all; `whole` counts anew in any case."""
-        found, problems = replace(self._last, at=self._clock(), agent=agent), list[str]()
+        found = replace(self._last, at=self._clock(), agent=agent, daemon={})
+        problems: list[str] = []
         if agent != self._last.agent:
             found = replace(found, status={}, counted=0.0)
-        if whole or not found.status:
+        if whole or agent != self._last.agent:
             self._status_mark = self._runs_mark = object()
             self._count_at = 0.0
-        for part in (self._reopened, self._with_status, self._with_jobs, self._with_decided):
+        for part in (
+            self._with_daemon,
+            self._reopened,
+            self._with_status,
+            self._with_jobs,
+            self._with_decided,
+        ):
             try:
                 self.home.paths.must_be_there()
                 found = part(found)
             except (SkymemError, OSError) as error:
                 problems += str(error).split("\n")
+            except NOT_OURS as error:
+                problems.append(f"a file is not as skymem writes it: {error!r} (skymem doctor)")
         self._last = replace(found, problems=tuple(dict.fromkeys(problems)))
         return self._last
+
+    def _with_daemon(self, found: Snapshot) -> Snapshot:
+        return replace(found, daemon=daemon_overview(self.home))
 
     def _reopened(self, found: Snapshot) -> Snapshot:
         """Go by the rules as they are now."""
@@ -79,11 +97,25 @@ class Watch:
         mark, started = mark_of(self.home.paths), time.monotonic()
         old = not 0 <= found.at - found.counted < COUNT_SECONDS
         if started >= self._count_at and (old or mark != self._status_mark):
-            status = status_overview(self.home, found.agent)
-            self._status_mark, ended = mark, time.monotonic()
+            self._failed = None
+            try:
+                return replace(found, status=self._counted(found.agent, mark), counted=found.at)
+            except (SkymemError, OSError, *NOT_OURS) as error:
+                self._failed = error
+                raise
+        if self._failed is not None:  # still so, until it is looked at again
+            raise self._failed.with_traceback(None)
+        return found
+
+    def _counted(self, agent: str | None, mark: object) -> dict[str, Any]:
+        started = time.monotonic()
+        try:
+            status = status_overview(self.home, agent)
+        finally:
+            ended = time.monotonic()
             self._count_at = ended + REST_FACTOR * (ended - started)
-            return replace(found, status=status, counted=found.at)
-        return replace(found, status={**found.status, "daemon": daemon_overview(self.home)})
+        self._status_mark = mark
+        return status
 
     def _with_jobs(self, found: Snapshot) -> Snapshot:
         mark = (mark_of_runs(self.home.paths), found.agent)
@@ -91,19 +123,19 @@ class Watch:
             return found
         results = self.home.status_files().read_jobs()
         told = {name: told_of(record, found.agent) for name, record in results.items()}
-        found = replace(found, results=told, jobs=self._jobs(found.at))
+        found = replace(found, results=told, jobs=self._jobs(found))
         self._runs_mark = mark
         return found
 
-    def _jobs(self, at: float) -> tuple[dict[str, Any], ...]:
+    def _jobs(self, found: Snapshot) -> tuple[dict[str, Any], ...]:
         from skymem.config.schedule_file import read_schedule
         from skymem.daemon.runs import read_runs
         from skymem.daemon.timing import next_runs
 
         paths = self.home.paths
         schedule, runs = read_schedule(paths.schedule), read_runs(paths)
-        due, daemon = next_runs(schedule, runs, at), daemon_overview(self.home)
-        return tuple(jobs_overview(schedule, runs, due, daemon, read_pauses(paths)))
+        due, pauses = next_runs(schedule, runs, found.at), read_pauses(paths)
+        return tuple(jobs_overview(schedule, runs, due, found.daemon, pauses))
 
     def _with_decided(self, found: Snapshot) -> Snapshot:
         fresh, left_out = self._tail.fresh()

@@ -19,6 +19,8 @@ from typing import Any
 import pyte
 import pytest
 
+from skymem.app import init_home
+
 BUSY = 90.0  # seconds a busy machine may take
 KEYS = {
     "Tab": "\t",
@@ -134,15 +136,13 @@ def _own_terminal() -> None:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A new home."""
-    path = tmp_path / "home"
-    command(path, "init", at=False)
-    return path
+    init_home(tmp_path / "home")
+    return tmp_path / "home"
 
 
-def command(home: Path, *words: str, at: bool = True) -> str:
+def command(home: Path, *words: str) -> str:
     """A command of ours, which is to succeed; gives what it said."""
-    where = ["--home", str(home)] if at else []
-    program = [sys.executable, "-m", "skymem", *where, *words, *([] if at else [str(home)])]
+    program = [sys.executable, "-m", "skymem", "--home", str(home), *words]
     return subprocess.run(program, check=True, capture_output=True, text=True, timeout=BUSY).stdout
 
 
