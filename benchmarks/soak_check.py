@@ -17,6 +17,7 @@ QUOTED_MAX = 3
 TIMES = r"\d{8}T\d{6}(\.\d{6})?Z"
 EXPECTED = (
     r"(retention_rules|schedule)\.yaml",
+    r"skymem\.json",
     r"memory/\w+/(short_term|long_term)\.jsonl",
     rf"memory/\w+/short_term_archive_{TIMES}(_\d+)?\.jsonl",
     r"memory/\w+/(\.lock|protected\.json|trash/\w[\w.]*\.jsonl)",

@@ -29,6 +29,7 @@ from skymem.ownership import enter, locate, not_owner
 from skymem.policy.bound import EVERYONE, Bound, bound_to
 from skymem.stores.files import Files, Modes, disk_errors
 from skymem.stores.home import HomePaths
+from skymem.stores.home_format import must_be_known
 from skymem.stores.lock import never_stopped
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.status import StatusFiles
@@ -345,6 +346,7 @@ def open_home(
     Raises:
         HomeNotFoundError: there is none.
         NotAllowedError: it belongs to another user.
+        HomeTooNewError: a newer release keeps it, in a format that is not known here.
         ConfigurationError: `retention_rules.yaml` is not usable.
     """
     from skymem.config.makeshift import rules_to_go_by
@@ -372,8 +374,11 @@ def locate_home(explicit: str | None = None) -> HomeChoice:
     Raises:
         HomeNotFoundError: there is none.
         NotAllowedError: this user can't look into it.
+        HomeTooNewError: a newer release keeps it, in a format that is not known here.
     """
-    return locate(explicit, os.environ)
+    choice = locate(explicit, os.environ)
+    must_be_known(HomePaths(choice.path))
+    return choice
 
 
 def home_to_make(explicit: str | None) -> Path:

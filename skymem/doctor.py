@@ -25,10 +25,12 @@ from skymem.jobs.clock import clock_alarm
 from skymem.jobs.detail import building_words
 from skymem.jobs.findings import REMEDIES
 from skymem.jobs.workplace import Workplace
+from skymem.stores import home_format
 from skymem.stores.catalog import Catalog
 from skymem.stores.catalog_file import aside_of, catalog_path
 from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors, take_lease
+from skymem.stores.home_format import must_be_worked_on, read_format
 from skymem.stores.home_key import HomeKey, key_path
 from skymem.stores.lock import holder_of
 from skymem.stores.shelf import open_or_none
@@ -62,6 +64,7 @@ def examine(home: Home, agent: str | None = None) -> list[Check]:
     whom = home.agents(agent)
     checks: dict[str, Callable[[Home], Iterator[Check]]] = {
         "configuration": _configuration,
+        "format": _format,
         "permissions": _permissions,
         "disk": _filesystem,
         "writing": partial(_writing, whom=whom),
@@ -98,6 +101,15 @@ def _configuration(home: Home) -> Iterator[Check]:
         yield _say("problem", "configuration", str(problem))
     if not problems:
         yield _say("ok", "configuration", "both files are fine")
+
+
+def _format(home: Home) -> Iterator[Check]:
+    must_be_worked_on(home.paths)
+    if (found := read_format(home.paths).number) == home_format.CURRENT:
+        yield _say("ok", "format", f"the home is in format {found}, this release's own")
+        return
+    newer = f"skymem upgrade makes that {home_format.CURRENT}"
+    yield _say("note", "format", f"the home is in format {found}: all works; {newer}")
 
 
 def _permissions(home: Home) -> Iterator[Check]:

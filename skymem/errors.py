@@ -140,6 +140,27 @@ class ConfigurationError(SkymemError):
     exit_code = 78
 
 
+class HomeFormatError(SkymemError):
+    """{0}"""
+
+    # What says in which format the home is can't be read.
+    exit_code = 78
+
+
+class HomeTooNewError(HomeFormatError):
+    """{0} is in format {1}"""
+
+    # Which release keeps it; which one this is, and up to which format it knows.
+    hint = "nothing was done; use that release, or a newer one, on this home"
+
+
+class HomeTooOldError(HomeFormatError):
+    """{0} is in format {1}"""
+
+    # Which release this is, and which format its jobs need.
+    hint = "it can be read and remembers what it is told; bring it over with: skymem upgrade"
+
+
 class InterruptedRunError(SkymemError):
     """stopped by {0} before the next step; nothing was lost"""
 

@@ -23,7 +23,8 @@ from skymem.stores import (
 )
 from skymem.stores.catalog_file import catalog_path
 from skymem.stores.files import disk_errors
-from skymem.stores.home import AgentPaths
+from skymem.stores.home import AgentPaths, HomePaths
+from skymem.stores.home_format import read_format
 from skymem.stores.home_key import HomeKey, is_lost, key_path
 from skymem.stores.protection import read_protection
 
@@ -81,6 +82,7 @@ def _damage(look: _Look) -> str:
 
 def _of_home(home: Home) -> Iterator[_Look]:
     paths, status = home.paths, home.status_files()
+    yield _Look(paths.format, partial(_format, paths))
     yield _Look(key_path(paths), partial(_key, home))
     yield _Look(home.workplace().ledger().path, partial(_ledger, home))
     yield _Look(ledger_head.head_path(paths), partial(ledger_head.damage, paths), made_anew=True)
@@ -101,6 +103,11 @@ def _of_agent(home: Home, own: AgentPaths) -> Iterator[_Look]:
     yield _Look(words, partial(word_file.damage, words), made_anew=True)
     for pattern in TIER_NAMES:
         yield from map(_Look, sorted(own.directory.glob(pattern)))
+
+
+def _format(paths: HomePaths) -> str:
+    read_format(paths)
+    return ""
 
 
 def _key(home: Home) -> str:

@@ -18,12 +18,14 @@ from skymem.errors import SkymemError
 from skymem.jobs.detail import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
+from skymem.stores import home_format
 from skymem.stores.catalog import Catalog, TierCount
 from skymem.stores.counts import redacted_of
 from skymem.stores.cursors import rag_pending
 from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
+from skymem.stores.home_format import read_format
 from skymem.stores.lines import CHUNK_BYTES, count_lines, last_newline_end, read_entries
 from skymem.stores.lock import holder_of
 from skymem.stores.model_record import model_in_use, read_record
@@ -53,6 +55,7 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
     alarms = alarms_of(home, daemon, engine, agents, agent=agent)
     return {
         "home": {"path": str(home.paths.root), "why": home.why},
+        "format": _format(home),
         "health": "degraded" if alarms else "healthy",
         "daemon": daemon,
         "engine": engine,
@@ -72,6 +75,14 @@ def status_overview(home: Home, agent: str | None = None) -> dict[str, Any]:
             *_worked_around(jobs),
         ],
     }
+
+
+def _format(home: Home) -> int | None:
+    """In which format the home is; None where nobody can say, which is an alarm of its own."""
+    try:
+        return read_format(home.paths).number
+    except SkymemError:
+        return None
 
 
 def agents_overview(home: Home, agent: str | None = None) -> list[dict[str, Any]]:
@@ -351,10 +362,13 @@ def _first_time(fd: int, start: int, end: int, limit: int) -> float | None:
 
 
 def _notes(home: Home) -> list[str]:
-    """What is well and worth knowing."""
+    """What is well and worth knowing, and that the home waits for an upgrade."""
+    notes = []
+    if (found := _format(home)) is not None and found < home_format.WORKED_ON:
+        notes.append(f"the home is in format {found}: jobs wait for skymem upgrade")
     if home.paths.flat_short_term.exists():
-        return ["memory/short_term.jsonl is adopted: what is written there goes to agent sky"]
-    return []
+        notes.append("memory/short_term.jsonl is adopted: what is written there goes to agent sky")
+    return notes
 
 
 def _last(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,9 @@ def run(
     """
     from importlib.metadata import version
 
+    from skymem.app import now
     from skymem.daemon.service import exit_code_of, serve, serve_once
+    from skymem.upgrading.upgrade import adopt
 
     spoken = globals_of(context)
     release = version("skymem")  # read before root becomes the owner, who may see less
@@ -37,6 +39,7 @@ def run(
     if dry_run:
         _print_entries(setting.schedule.entries, as_json=as_json)
         return
+    adopt(home, now())
     home.make_ready("sky")  # so that a first `echo >>` finds the directory
     if not once:
         raise typer.Exit(serve(setting, catch_up=not no_catch_up))

@@ -37,6 +37,7 @@ from skymem.cli import (
     simulate_verbs,
     top_verbs,
     trash_verbs,
+    upgrade_verbs,
     watch_verbs,
 )
 from skymem.cli.options import Globals
@@ -130,6 +131,7 @@ for verb in (
     note_verbs.profile,
     serve_verbs.serve,
     mcp_verbs.mcp,
+    upgrade_verbs.upgrade,
     audit_verbs.fsck,
     home_verbs.doctor,
 ):

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from skymem.app import Home
-from skymem.errors import DiskError, UsageError
+from skymem.errors import DiskError, HomeFormatError, UsageError
 from skymem.exchange.container import Member, Reading, packed
 from skymem.exchange.snapshot import NAMED, PARTS, Snapshot, snapshot_of
 from skymem.exchange.staging import beside, take_place
+from skymem.stores import home_format
 from skymem.stores.files import Files, Modes, disk_errors
-from skymem.stores.home import RULES_FILE
+from skymem.stores.home import RULES_FILE, HomePaths
+from skymem.stores.home_format import HomeFormat, read_format, too_new
 
 KIND: Final = "skymem backup"
 TOPS: Final = (*PARTS, *NAMED)
@@ -50,6 +52,7 @@ def backup(home: Home, target: Path, now: float, *, dry_run: bool = False) -> di
             return {**_told(target, snapshot), "dry_run": True}
         whole = sum(one.size for one in snapshot.files)
         about = {"kind": KIND, "version": 1, "made": now, "passed_over": snapshot.passed_over}
+        about |= format_of(home.paths)
         blocks = packed((one.piece() for one in snapshot.files), about, now)
         publish(target, _watched(home, "backup", blocks, whole), lambda path: check(path, home))
         return _told(target, snapshot)
@@ -127,13 +130,36 @@ def check(path: Path, home: Home | None = None) -> dict[str, Any]:
 
     Raises:
         ArchiveDamagedError: it is not whole.
+        HomeTooNewError: it is of a home in a newer format.
         DiskError: it can't be read.
     """
     with _reading(path) as (stream, size):
         reading = Reading(stream, str(path), TOPS)
         if home is not None:
             reading.progress = lambda done: home.progress("reading it back", done, size)
-        return reading.whole(KIND)
+        return known(reading.whole(KIND), path)
+
+
+def format_of(paths: HomePaths) -> dict[str, Any]:
+    """What a manifest says of the format of the home it is of; nothing where nobody can say."""
+    try:
+        found = read_format(paths)
+    except HomeFormatError:
+        return {}
+    return {"format": found.number, "release": found.release}
+
+
+def known(manifest: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Give a manifest back when what it is of can be read by this release.
+
+    Raises:
+        HomeTooNewError: it is of a home in a newer format.
+    """
+    found, release = manifest.get("format", 0), manifest.get("release")
+    number = found if type(found) is int else 0
+    if number > home_format.CURRENT:
+        raise too_new(str(path), HomeFormat(number, release if isinstance(release, str) else ""))
+    return manifest
 
 
 @contextlib.contextmanager
@@ -157,6 +183,7 @@ def restore_backup(path: Path, root: Path, *, dry_run: bool = False) -> dict[str
 
     Raises:
         ArchiveDamagedError: it is not whole, or names what no backup of ours does.
+        HomeTooNewError: it is of a home in a newer format.
         UsageError: there is something already.
         DiskError, NotAllowedError, BusyError: there is no home.
     """
@@ -196,7 +223,7 @@ def _unpack(path: Path, staging: Path) -> dict[str, Any]:
             _open_to_group(staging, target.parent)
 
     with _reading(path) as (stream, _):
-        manifest = Reading(stream, str(path), TOPS).whole(KIND, take)
+        manifest = known(Reading(stream, str(path), TOPS).whole(KIND, take), path)
     if not (staging / RULES_FILE).is_file():
         raise DiskError(str(path), f"there is no {RULES_FILE} in it")
     return manifest

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from skymem.app import Home
-from skymem.exchange.backup import new_file, publish
+from skymem.exchange.backup import format_of, new_file, publish
 from skymem.exchange.container import Piece, Reading, packed
 from skymem.exchange.snapshot import Opened, Snapshot, snapshot_of
 from skymem.jobs.workplace import DEFAULT_AGENT
@@ -44,7 +44,7 @@ def export(home: Home, agents: Sequence[str], target: Path, now: float) -> dict[
     target = new_file(target, home)
     with snapshot_of(home.workplace(), agents) as snapshot:
         pieces = pieces_of(snapshot, agents)
-        blocks = packed(pieces, _about(agents, now), now)
+        blocks = packed(pieces, _about(home, agents, now), now)
         publish(target, blocks, check)
     return {"file": str(target), **_told(pieces, agents)}
 
@@ -53,14 +53,15 @@ def export_to(home: Home, agents: Sequence[str], stream: IO[bytes], now: float) 
     """Write an export into a stream as it goes; that it came over whole, its manifest shows."""
     with snapshot_of(home.workplace(), agents) as snapshot:
         pieces = pieces_of(snapshot, agents)
-        for block in packed(pieces, _about(agents, now), now):
+        for block in packed(pieces, _about(home, agents, now), now):
             stream.write(block)
     stream.flush()
     return {"file": "-", **_told(pieces, agents)}
 
 
-def _about(agents: Sequence[str], now: float) -> dict[str, Any]:
-    return {"kind": KIND, "version": 1, "made": now, "agents": list(agents)}
+def _about(home: Home, agents: Sequence[str], now: float) -> dict[str, Any]:
+    about = {"kind": KIND, "version": 1, "made": now, "agents": list(agents)}
+    return about | format_of(home.paths)
 
 
 def _told(pieces: Sequence[Piece], agents: Sequence[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from skymem.app import Home
 from skymem.doors import new_lines
 from skymem.errors import InvalidMemoryError, SecretRefusedError
+from skymem.exchange.backup import known
 from skymem.exchange.container import ArchiveDamagedError, Member, Reading
 from skymem.exchange.exporting import KIND, SHORT, TOP
 from skymem.exchange.intake import (
@@ -66,6 +67,7 @@ def bring_back(
 
     Raises:
         ArchiveDamagedError: it is not whole, or holds what no export of ours does.
+        HomeTooNewError: it is of a home in a newer format.
         UnknownMemoryError, UsageError: it has nothing of that agent.
         DiskError, InterruptedRunError, BusyError: what came in stays; importing again goes on.
     """
@@ -83,7 +85,7 @@ def bring_back(
 
 def _pass(fd: int, path: Path, take: Callable[[Member, Iterator[bytes]], None]) -> dict[str, Any]:
     with open(f"/proc/self/fd/{fd}", "rb") as stream:
-        return Reading(stream, str(path), (TOP,)).whole(KIND, take)
+        return known(Reading(stream, str(path), (TOP,)).whole(KIND, take), path)
 
 
 def _check(path: Path, member: Member) -> None:

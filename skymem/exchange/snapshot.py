@@ -32,7 +32,7 @@ APPEND_SECONDS: Final = 30.0
 TRIES_MAX: Final = 20
 
 PARTS: Final = ("audit", "memory", "state", "status")
-NAMED: Final = ("retention_rules.yaml", "schedule.yaml")
+NAMED: Final = ("retention_rules.yaml", "schedule.yaml", "skymem.json")
 DERIVED: Final = (
     "state/catalog.db", "state/catalog.db-wal", "state/catalog.db-shm", "state/words",
     "state/embeddings", "state/models", "status/engine.json", "status/sky_heartbeat.json",
@@ -119,7 +119,7 @@ def snapshot_of(work: Workplace, whose: Sequence[str] | None = None) -> Iterator
     snapshot = Snapshot()
     try:
         _allow_many_files()
-        with _still(work, whose) as agents:
+        with still(work, whose) as agents:
             _open_agents(work, agents, snapshot)
             if whose is None:
                 _open_rest(work, agents, snapshot)
@@ -139,10 +139,13 @@ def _allow_many_files() -> None:
 
 
 @contextlib.contextmanager
-def _still(work: Workplace, whose: Sequence[str] | None) -> Iterator[Sequence[str]]:
+def still(work: Workplace, whose: Sequence[str] | None = None) -> Iterator[Sequence[str]]:
     """Hold the job lock of these agents, or of every one there is, in order; gives their names.
 
     A rehearsal makes no lock: what it tells may be a moment apart.
+
+    Raises:
+        BusyError: a job works on an agent for too long.
     """
     if work.rehearsing:
         yield work.agents() if whose is None else whose

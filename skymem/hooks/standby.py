@@ -76,7 +76,7 @@ class Standby:
         self._paths = paths
         self._idle_seconds = idle_seconds
         self._home: Home | None = None
-        self._rules: Stamp | None = None
+        self._seen: tuple[Stamp | None, ...] = ()
         self._agents = [agent] if agent else []
         self._children: set[int] = set()
         self._asked_at = time.monotonic()
@@ -163,14 +163,14 @@ class Standby:
 
     def _renewed(self) -> Home | None:
         """The home by its rules as they are now; None where they are not usable."""
-        stamp = _stamp(self._paths.rules)
-        if self._home is None or stamp != self._rules:
+        seen = (_stamp(self._paths.rules), _stamp(self._paths.format))
+        if self._home is None or seen != self._seen:
             try:
                 home = open_home(str(self._paths.root), appending=True, lenient=True)
             except SkymemError:
                 home = None
             self._home = home if home is not None and home.owned and not home.faults else None
-            self._rules = stamp
+            self._seen = seen
         return self._home
 
     def _be_child(self, connection: socket.socket, home: Home | None) -> None:

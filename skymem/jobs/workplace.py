@@ -23,6 +23,7 @@ from skymem.policy.clock import Seen
 from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import AgentPaths, HomePaths
+from skymem.stores.home_format import must_be_worked_on
 from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
@@ -293,11 +294,16 @@ class Workplace:
 
     @contextlib.contextmanager
     def job_lock(self, agent: str, job: str) -> Iterator[None]:
-        """Hold the agent's job lock: one job at a time works on one agent."""
+        """Hold the agent's job lock: one job at a time works on one agent.
+
+        Raises:
+            HomeFormatError: the home is in a format that jobs of this release do not work on.
+        """
         self.admit(agent, writing=True)
         self.files.make_directory(self.paths.run)
         lock = self.paths.job_lock(agent)
         with held(lock, job, deadline_seconds=JOB_LOCK_SECONDS, stop=self.stop):
+            must_be_worked_on(self.paths)  # under the lock, as an upgrade holds it too
             yield
 
     def check_stop(self) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from skymem.app import Home, open_home
 from skymem.errors import ConfigurationError
+from skymem.stores.home import HomePaths
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[tuple[int, int, int] | None, ...]
+"""How the files looked that say how a home is worked on: its rules, its format."""
 
 
 @dataclass(slots=True)
@@ -20,12 +22,12 @@ class Keeper:
     """
 
     home: Home
-    stamp: Stamp | None = None
+    stamp: Stamp = ()
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Remember how the rules looked when the home was opened."""
-        self.stamp = _stamp(self.home.paths.rules)
+        """Remember how the rules and the format looked when the home was opened."""
+        self.stamp = _stamp(self.home.paths)
 
     @property
     def owner(self) -> int:
@@ -37,9 +39,10 @@ class Keeper:
 
         Raises:
             DiskError: the home is not there any more.
+            HomeTooNewError: a newer release has taken it over meanwhile.
         """
         self.home.paths.must_be_there()
-        stamp = _stamp(self.home.paths.rules)
+        stamp = _stamp(self.home.paths)
         with self.lock:
             if stamp != self.stamp:
                 self._reread(stamp)
@@ -49,7 +52,7 @@ class Keeper:
         """A handle for one request, bound to nobody yet."""
         return replace(self.home, door=door, _ready={}, _engine=None)
 
-    def _reread(self, stamp: Stamp | None) -> None:
+    def _reread(self, stamp: Stamp) -> None:
         try:
             found = open_home(str(self.home.paths.root), lenient=False)
         except ConfigurationError as error:
@@ -60,7 +63,11 @@ class Keeper:
         self.stamp = stamp
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp(paths: HomePaths) -> Stamp:
+    return tuple(map(_look, (paths.rules, paths.format)))
+
+
+def _look(path: Path) -> tuple[int, int, int] | None:
     try:
         status = os.stat(path)
     except OSError:

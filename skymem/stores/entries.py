@@ -94,6 +94,7 @@ _FIELDS: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         **dict.fromkeys(("agent", "run", "job", "by", "of", "whose", "door", "with"), _is_text),
         **dict.fromkeys(("consumed", "long_size", "decisions", "additions"), _is_whole),
         "short": _list_of(_is_whole),
+        "formats": _list_of(_is_whole),
         "judged": _is_counts,
         "ids": _list_of(_is_text),
         "decided": _list_of(_is_decision),
@@ -120,5 +121,6 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "scratchpad": ("agent", "added"),
         **dict.fromkeys(("share", "withdraw"), ("agent", "with", "of", "ids")),
         "violation": ("agent", "whose", "door"),
+        "upgrade": ("formats",),
     }
 )

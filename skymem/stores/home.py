@@ -8,6 +8,7 @@ from skymem.errors import DiskError
 
 RULES_FILE = "retention_rules.yaml"
 SCHEDULE_FILE = "schedule.yaml"
+FORMAT_FILE = "skymem.json"
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class HomePaths:
     def schedule(self) -> Path:
         """What runs when."""
         return self.root / SCHEDULE_FILE
+
+    @property
+    def format(self) -> Path:
+        """In which format the home is; a home without it was made before formats were numbered."""
+        return self.root / FORMAT_FILE
 
     @property
     def memory(self) -> Path:

@@ -65,6 +65,7 @@ WORDS = {
     "backup": ["{new}.tar"],
     "restore-backup": ["{tar}", "--home", "{new}"],
     "serve": [],
+    "upgrade": [],
     "hook install": ["--settings", "{new}.json"],
     "hook remove": ["--settings", "{new}.json"],
     "hook plugin": ["{new}"],

@@ -39,7 +39,7 @@ CODES: Final = {
     30: "not allowed: an agent's name, or another user's home",
     40: "there is no engine, or no model, and the verb is about it",
     74: "the disk is full, read-only or broken",
-    78: "the configuration is not usable",
+    78: "the configuration, or the format of the home, is not usable",
     130: "interrupted; nothing is lost",
 }
 """What each exit code means; the way out comes with the error itself."""

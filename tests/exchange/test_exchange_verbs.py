@@ -39,7 +39,7 @@ def test_there_and_back_again(home: str, tmp_path: Path) -> None:
     assert "whole; would be" in run("restore-backup", back, "--home", f"{home}2", "--dry-run")
     assert not Path(f"{home}2").exists()
     told = json.loads(run("--home", f"{home}2", "restore-backup", back, "--json"))
-    assert (told["home"], told["files"]) == (f"{home}2", 3)
+    assert (told["home"], told["files"]) == (f"{home}2", 4)
 
     assert "0 imported (skymem)\n1 passed over: known" in run(
         "--home", f"{home}2", "import", export

@@ -23,6 +23,9 @@ CODES = {
     "EngineUnavailableError": 40,
     "DiskError": 74,
     "ConfigurationError": 78,
+    "HomeFormatError": 78,
+    "HomeTooNewError": 78,
+    "HomeTooOldError": 78,
     "InterruptedRunError": 130,
     "DaemonGoneError": 130,
 }
