@@ -7,9 +7,9 @@ from typing import Any, Final
 from skymem.app import READER_BUSY_MS, Home
 from skymem.errors import SkymemError, UnknownMemoryError
 from skymem.jobs.foretell import Foretelling
+from skymem.jobs.meaning import look_at_one
 from skymem.jobs.predicting import Predicting
 from skymem.jobs.workplace import Workplace
-from skymem.model.memory import Memory
 from skymem.policy.importance import Worth, worth
 from skymem.policy.prospects import Exemption, Gate, steps
 from skymem.policy.share import Source, shared_from
@@ -130,6 +130,7 @@ def _explain(
     kinds, agent = work.rules.kinds, shelf.paths.name
     standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
     chains = standings.chains
+    look_at_one(work, agent, kept.id, kept.memory.searchable)
     predicting = Predicting.by_rules(work, catalog, agent)
     chain = chains.history(kept.id)
     foretelling = Foretelling(work, shelf, catalog, kept)
@@ -146,21 +147,21 @@ def _explain(
         kept_by=held,
         exemption=None if kept.tier == "trash" else foretelling.exemption,
         runs=runs,
-        importance=worth(kept.memory, kinds, _counting(predicting, kept.memory)),
-        predicted=_predicted(work, predicting, kept.memory),
+        importance=worth(kept.memory, kinds, _counting(predicting, kept)),
+        predicted=_predicted(work, predicting, kept),
     )
 
 
-def _counting(predicting: Predicting | None, memory: Memory) -> Worth | None:
-    return None if predicting is None else predicting.of(memory)
+def _counting(predicting: Predicting | None, kept: Kept) -> Worth | None:
+    return None if predicting is None else predicting.of(kept.memory, kept.id)
 
 
-def _predicted(work: Workplace, predicting: Predicting | None, memory: Memory) -> float | None:
+def _predicted(work: Workplace, predicting: Predicting | None, kept: Kept) -> float | None:
     """What the model says, where it counts or is asked for a second opinion."""
     second = work.rules.importance.predict == "second_opinion"
-    if predicting is None or not (second or memory.importance is None):
+    if predicting is None or not (second or kept.memory.importance is None):
         return None
-    return predicting.why(memory).importance
+    return predicting.why(kept.memory, kept.id).importance
 
 
 def next_runs_by_job(home: Home, now: float) -> dict[str, float | None]:

@@ -5,11 +5,14 @@ from typing import Any, Final
 
 from skymem.app import READER_BUSY_MS, Home
 from skymem.errors import UsageError
+from skymem.jobs.meaning import look_at_one, nearest
 from skymem.jobs.predicting import Predicting
+from skymem.jobs.workplace import Workplace
 from skymem.policy.importance import worth
 from skymem.policy.prediction import Model, Predicted
 from skymem.stores.files import disk_errors
 from skymem.stores.importance_models import damaged, in_force, models_of, set_aside
+from skymem.stores.shelf import Kept
 
 DAY_SECONDS: Final = 86_400
 
@@ -30,7 +33,8 @@ def _overview(home: Home, agent: str, now: float) -> dict[str, Any]:
         age = round((now - model.trained_at) / DAY_SECONDS, 3)
         features = len(model.coefficients)
         about = {"trained_at": model.trained_at, "age_days": age, "features": features}
-        told["model"] = {**about, "inputs": model.inputs, **model.told}
+        by = "text" if model.meaning is None else "vectors"
+        told["model"] = {**about, "goes_by": by, "inputs": model.inputs, **model.told}
     return told
 
 
@@ -47,11 +51,12 @@ def why(home: Home, agent: str, name: str) -> dict[str, Any]:
     predicted: Predicted | None = None
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
         model = in_force(home.paths, agent, work.now())
+        look_at_one(work, agent, kept.id, kept.memory.searchable)
         if model is not None:
-            predicting = Predicting(model, catalog)
-            predicted = work.ask(catalog, shelf, lambda: predicting.why(kept.memory))
+            predicting = Predicting.with_meanings(work, catalog, model)
+            predicted = work.ask(catalog, shelf, lambda: predicting.why(kept.memory, kept.id))
         counts = Predicting.by_rules(work, catalog, agent)
-        own = None if counts is None else counts.of(kept.memory)
+        own = None if counts is None else counts.of(kept.memory, kept.id)
     value, source = weighed = worth(kept.memory, home.rules.kinds, own)
     return {
         "id": kept.id,
@@ -60,14 +65,22 @@ def why(home: Home, agent: str, name: str) -> dict[str, Any]:
         "importance_source": weighed.origin,
         "source": source,
         "threshold": home.rules.for_agent(agent).promote_threshold,
-        "prediction": _told(model, predicted),
+        "prediction": None if model is None else _told(work, kept, model, predicted),
     }
 
 
-def _told(model: Model | None, predicted: Predicted | None) -> dict[str, Any] | None:
-    if model is None or predicted is None:
+def _told(
+    work: Workplace, kept: Kept, model: Model, predicted: Predicted | None
+) -> dict[str, Any] | None:
+    if predicted is None:
         return None
+    by: dict[str, Any] = {}
+    if model.meaning is not None:
+        by = {"by": predicted.by}
+    if predicted.by == "vectors":
+        by["nearest"] = nearest(work, model.agent, kept.id, kept.memory.searchable)
     return {
+        **by,
         "importance": predicted.importance,
         "trained_at": model.trained_at,
         "log_odds": round(predicted.log_odds, 6),

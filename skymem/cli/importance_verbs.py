@@ -6,12 +6,15 @@ import typer
 
 from skymem.cli import render
 from skymem.cli.options import DryRun, Json, globals_of
+from skymem.policy.prediction import ABOUT
 
 PARTS_SHOWN: Final = 12
 """Of what a prediction is made of; `--json` has all."""
 
 _ROWS: Final = (
     ("model", "this model"),
+    ("text", "by text alone"),
+    ("vectors", "by vectors too"),
     ("in_force", "the one before"),
     ("guide", "scoring guide"),
     ("constant", "constant guess"),
@@ -75,6 +78,8 @@ def _model(agent: str, found: dict[str, Any], predict: str) -> None:
     at = render.moment(model["trained_at"])
     render.line(f"{agent}: model of {at} UTC, {model['age_days']:.1f} days old, {use}")
     by = ", ".join(f"{count:,} by {what}" for what, count in model["by"].items())
+    if model["goes_by"] == "vectors":
+        render.line("  goes by the text and, while the engine is there, by what it means")
     render.line(
         f"  learned from {model['taught']:,} memories ({by}); {model['features']:,} features"
     )
@@ -110,11 +115,17 @@ def _why(found: dict[str, Any]) -> None:
     if found["importance_source"] != "predicted":
         render.line(f"  a model would say {predicted['importance']:g}; that does not count here")
     render.line(f"  {predicted['base']:+.3f}  what the usual memory starts with")
+    near = predicted.get("nearest")
     for part in predicted["parts"][:PARTS_SHOWN]:
-        render.paragraph(f"{part['adds']:+.3f}  {part['feature']}", 2)
+        told = part["feature"]
+        if told == ABOUT and near:
+            told += f"; nearest kept memories: {', '.join(near)}"
+        render.paragraph(f"{part['adds']:+.3f}  {told}", 2)
     rest = predicted["parts"][PARTS_SHOWN:]
     if rest:
         render.line(f"  {sum(one['adds'] for one in rest):+.3f}  {len(rest):,} smaller ones")
+    if predicted.get("by") == "text":
+        render.line("  what it is about has no share: the engine does not run, or did not tell")
     total, share = predicted["log_odds"], predicted["importance"]
     render.line(f"  {total:+.3f}  in all, in log-odds: {share:g}")
 

@@ -8,5 +8,8 @@ from skymem.config import fields
 from skymem.config.readers import Setting
 
 IMPORTANCE_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
-    {"predict": Setting("predict", fields.choice)}
+    {
+        "predict": Setting("predict", fields.choice),
+        "vectors": Setting("vectors", fields.choice),
+    }
 )

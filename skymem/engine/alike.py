@@ -5,6 +5,7 @@ taken from there; all else is encoded, which is what it costs: the product of 2,
 """
 
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -111,6 +112,36 @@ class Comparing(ABC):
             "near": [[places[place], name, cosine] for place, name, cosine in stored],
             "among": [[places[one], places[other], cosine] for one, other, cosine in among],
         }
+
+    def vectors(self, texts: Sequence[str], agent: str) -> dict[str, Any]:
+        """Give the vector of each text, of as much of it as the model reads at once.
+
+        Args:
+            texts: at most `ALIKE_TEXTS_MAX`, which the caller sees to; as `nearest_earlier`.
+            agent: whose cache may have their vectors.
+
+        Returns:
+            `model`: the key of who made them; `vectors`: each as base64 of 32-bit floats, the least
+            significant byte first, None where there is nothing to read.
+
+        Raises:
+            EngineUnavailableError: the model is broken, or nobody waits for this any more.
+        """
+        beginnings = [self._embedder.chunks(text[:ALIKE_CHARACTERS])[:1] for text in texts]
+        different = list(dict.fromkeys(one[0] for one in beginnings if one))
+
+        def kept(asked: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+            return self._cached(agent, asked)
+
+        spelled: dict[str, str] = {}
+        if different:
+            vectors = _vectors(self._embedder, different, kept, self._between).astype("<f4")
+            spelled = {
+                text: b64encode(vector.tobytes()).decode()
+                for text, vector in zip(different, vectors, strict=True)
+            }
+        told = [spelled[one[0]] if one else None for one in beginnings]
+        return {"model": self._embedder.identity.key, "vectors": told}
 
     def _cached(self, agent: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """What an agent's cache has; nothing where it can't be read, and none is made."""

@@ -1,7 +1,10 @@
 """What a client asks of the engine about texts that are in no index: nothing of it is kept."""
 
+import sys
 import time
 from abc import ABC, abstractmethod
+from array import array
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -98,6 +101,25 @@ class Asking(ABC):
         arguments = {"texts": beginnings, "least": least, "agent": agent}
         return self._call("near", arguments, deadline_seconds)
 
+    def vectors(
+        self, texts: Sequence[str], *, agent: str, deadline_seconds: float = ASK_SECONDS
+    ) -> "tuple[str, list[array[float] | None]]":
+        """The key of the model in use, and each text's vector by it, None where one is blank.
+
+        Of each the first `ALIKE_CHARACTERS` count. Nothing is kept; what `agent`'s index has is not
+        encoded again.
+
+        Raises:
+            UsageError: more texts than `ALIKE_TEXTS_MAX`.
+        """
+        if len(texts) > ALIKE_TEXTS_MAX:
+            raise UsageError(
+                f"{len(texts)} texts are more than are asked about ({ALIKE_TEXTS_MAX})"
+            )
+        arguments = {"texts": [one[:ALIKE_CHARACTERS] for one in texts], "agent": agent}
+        told = self._call("vectors", arguments, deadline_seconds)
+        return told["model"], [None if one is None else floats(one) for one in told["vectors"]]
+
     def rerank(
         self,
         model: str,
@@ -132,3 +154,11 @@ class Asking(ABC):
         if time.monotonic() + LOADING_SECONDS >= deadline:
             raise EngineUnavailableError("the cross-encoder is still being loaded")
         time.sleep(LOADING_SECONDS)
+
+
+def floats(spelled: str) -> "array[float]":
+    """Read base64 of 32-bit floats, of which the least significant byte comes first."""
+    found = array("f", b64decode(spelled))
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found

@@ -45,6 +45,9 @@ class Index(Protocol):
     def near(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         """What of long-term is near to some texts, and which of them are; nothing is kept."""
 
+    def vectors(self, texts: Sequence[str], agent: str) -> dict[str, Any]:
+        """The vectors of some texts, and which model made them; nothing is kept."""
+
     def rerank(self, model: str, text: str, texts: Sequence[str]) -> dict[str, Any]:
         """How well each of some texts fits a text, by a cross-encoder; None while that loads."""
 
@@ -184,6 +187,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "alike": Operation({"texts": _compared, "least": _cosine, "agent": _agent_or_none}),
     "likeness": Operation({"text": _text, "texts": _compared, "agent": _agent_or_none}, quick=True),
     "near": Operation({"texts": _compared, "least": _cosine, "agent": _agent}),
+    "vectors": Operation({"texts": _compared, "agent": _agent}),
     "rerank": Operation({"model": _text, "text": _text, "texts": _reranked}, quick=True),
     "exact": Operation({"agent": _agent, "text": _text, "limit": _count}, quick=True),
     "follow": Operation({}, change=True),

@@ -89,6 +89,9 @@ class Outcome:
     calibration: dict[str, Any] = field(default_factory=dict)
     """Of an agent that would promote more than is usual: what waits, and why."""
 
+    predicted: dict[str, int] = field(default_factory=dict)
+    """What a model that goes by `vectors` and by `text` went by, of how many memories."""
+
     duplicates: int = 0
     """Memories that became part of one that says the same (row P15)."""
 
@@ -145,6 +148,7 @@ class Outcome:
         if plan.calibration:
             self.calibration[self.agent] = plan.calibration
         self.highest = highest_of([self.highest, plan.highest])
+        self.predicted |= Counter(self.predicted) | Counter(plan.predicted)
         self.budget = plan.budget or self.budget
         self.duplicates += plan.duplicates
         if not plan.unfinished:
@@ -298,7 +302,7 @@ def together(name: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         },
         "steps": dict(steps),
     }
-    for key in ("dry_run", "recovered", "unfinished", "calibration", "highest"):
+    for key in ("dry_run", "recovered", "unfinished", "calibration", "highest", "importance_by"):
         if key in promote:
             whole[key] = promote[key]
     whole |= _taken_out(promote, rotate)

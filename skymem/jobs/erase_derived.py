@@ -16,6 +16,7 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.catalog_file import aside_of, catalog_path
 from skymem.stores.erasures import Erasure
 from skymem.stores.files import disk_errors
+from skymem.stores.meanings import take_out_meanings
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.recall_events import take_out_events
 from skymem.stores.shelf import Shelf
@@ -50,6 +51,7 @@ def take_out_of_counts(work: Workplace, shelf: Shelf, erasure: Erasure, gone: Go
     agent = shelf.paths.name
     events = take_out_events(work.paths, work.files, agent, gone.has_id)
     erasure.count("recall counts").before += events
+    take_out_meanings(work.paths, work.files, agent, gone.has_id)
     if gone.everything:
         _remove_directory(work.paths.recall_events(agent), work)
         _remove_directory(work.paths.importance(agent), work)

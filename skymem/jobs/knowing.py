@@ -3,9 +3,11 @@
 Whatever can't matter is not looked at: where nothing is known of any memory, nothing is asked.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from skymem.jobs.clock import clock_alarm
+from skymem.jobs.meaning import look_without_a_trace
 from skymem.jobs.predicting import Predicting
 from skymem.jobs.recalled import recalled
 from skymem.jobs.sight import Sight
@@ -15,17 +17,21 @@ from skymem.model.rules import AgentRules
 from skymem.policy.earning import NOTHING, Known, nothing_known
 
 
-def known_of(sight: Sight) -> Callable[[Entry], Known]:
-    """Tell what is known of each memory.
+def known_of(sight: Sight, by: Counter[str] | None = None) -> Callable[[Entry], Known]:
+    """Tell what is known of each memory; `by` is to count what was predicted by what.
 
     Raises:
         DiskError: what is known can't be read.
     """
     counts = recalled(sight, sight.work.rules.for_agent(sight.agent))
+    if sight.work.rehearsing:
+        look_without_a_trace(sight)
     predicting = Predicting.by_rules(sight.work, sight.catalog, sight.agent)
     if predicting is not None:
+        if by is not None:
+            predicting.by = by
         never, of = NOTHING.recalled, predicting.of
-        return lambda entry: Known(of(entry.memory), counts.get(entry.id, never))
+        return lambda entry: Known(of(entry.memory, entry.id), counts.get(entry.id, never))
     if not counts:
         return nothing_known
     known = {name: Known(recalled=found) for name, found in counts.items()}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from skymem.engine.items import ALIKE_CHARACTERS
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import Entry
@@ -56,6 +57,9 @@ class Taught:
 
     lessons: list[Lesson] = field(default_factory=list)
     """In the order of their time."""
+
+    texts: list[str] = field(default_factory=list, repr=False)
+    """Of each lesson, as far as a vector stands for it."""
 
     voices: Counter[str] = field(default_factory=Counter)
     """How many memories each sort of voice speaks of."""
@@ -118,6 +122,7 @@ def _teach(work: Workplace, found: list[Found], pasts: Mapping[str, Past], taugh
         seen = tuple((each.key, round(each.value, 6)) for each in features(memory, repeats))
         guide = expected(memory.kind, rules.kinds).importance
         taught.lessons.append(Lesson(one.id, one.time_us, *weight, guide, seen))
+        taught.texts.append(memory.searchable[:ALIKE_CHARACTERS])
 
 
 # -- what there is -------------------------------------------------------------------------------

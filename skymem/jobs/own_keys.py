@@ -21,6 +21,7 @@ class Counted(Protocol):
     archives: list[str]
     calibration: dict[str, Any]
     highest: float | None
+    predicted: dict[str, int]
     budget: dict[str, dict[str, int]]
 
 
@@ -34,6 +35,7 @@ def own_keys(job: str, each: Sequence[Counted]) -> dict[str, Any]:
 
 def _promote(each: Sequence[Counted]) -> dict[str, Any]:
     calibration = {name: told for one in each for name, told in one.calibration.items()}
+    by = sum((Counter(one.predicted) for one in each), Counter[str]())
     highest = highest_of(one.highest for one in each)
     # Of those that say the same one is promoted: it is archived as well, as another stands for it.
     aside = _archived(each) - sum(one.gates["duplicate"] for one in each)
@@ -41,6 +43,7 @@ def _promote(each: Sequence[Counted]) -> dict[str, Any]:
         "promoted": sum(one.actions["promote"] for one in each) + aside,
         **_duplicates(each),
         **({} if highest is None else {"highest": highest}),
+        **({"importance_by": dict(sorted(by.items()))} if by else {}),
         **({"calibration": calibration} if calibration else {}),
     }
 

@@ -1,5 +1,6 @@
 """Promote: what is worth it goes from short-term to long-term (rows P6, M2, M5)."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -7,6 +8,7 @@ from skymem.jobs.calibrating import calibration_of
 from skymem.jobs.duplicating import OnPromotion
 from skymem.jobs.echoing import Echoing
 from skymem.jobs.knowing import known_of, now_of
+from skymem.jobs.meaning import look_ahead
 from skymem.jobs.move import Carrying
 from skymem.jobs.rotate import archived, new_archive
 from skymem.jobs.sight import Sight
@@ -26,6 +28,7 @@ def plan(sight: Sight) -> Plan:
     own = rules.for_agent(sight.agent)
     echoing = Echoing(sight)
     calibration = calibration_of(sight, own)
+    by = Counter[str]()
     found = plan_promote(
         echoing.watched(sight.reading.entries()),
         sight.agent,
@@ -33,10 +36,11 @@ def plan(sight: Sight) -> Plan:
         rules.kinds,
         caution=rules.trust,
         echo_of=echoing.of,
-        known_of=known_of(sight),
+        known_of=known_of(sight, by),
         earner=calibration.note,
         now_us=now_of(sight.work, own),
     )
+    found.predicted = dict(by)
     calibration.hold_back(found)
     if rules.merge.duplicates.on_promotion:
         long = StandingLong(sight)
@@ -45,11 +49,14 @@ def plan(sight: Sight) -> Plan:
 
 
 def foresee(sight: Sight) -> None:
-    """Have the engine tell, before the lock is taken, what is near to what would be promoted.
+    """Have the engine tell, before the lock is taken, what is to be known of its memories.
+
+    What they mean to the model of their worth, and what is near to what would be promoted.
 
     Raises:
         InterruptedRunError: a signal came while waiting.
     """
+    look_ahead(sight)
     rules = sight.work.rules.merge.duplicates
     if rules.on_promotion and rules.likeness is not None and sight.work.engine is not None:
         plan(sight)

@@ -33,19 +33,27 @@ def check_fit(
 ) -> None:
     """Refuse all saved plans, before any is applied, if one would not be made again today.
 
-    Those that fit are about to be applied when `asking`: then the summariser is asked for all, and
-    they are held against the files again, where what was appended meanwhile may change no decision.
+    Those that fit are about to be applied when `asking`: then the engine is asked what it told
+    their rehearsal, the summariser is asked for all, and they are held against the files again,
+    where what was appended meanwhile may change no decision.
     """
+    _foresee(work, catalog, plans, "promote" if asking and "promote" in steps else "")
     for saved, fresh in _again(work, catalog, steps, plans):
         if saved.inputs != fresh.inputs or not same_decisions(saved, fresh):
             raise StalePlanError(difference(saved, fresh))
     if not asking or "compress" not in steps or work.rules.compress.summarizer is None:
         return
-    for agent in _agents(plans):
-        foresee(work, catalog, agent, {"compress": JOBS["compress"]})
+    _foresee(work, catalog, plans, "compress")
     for saved, fresh in _again(work, catalog, steps, plans):
         if not same_decisions(saved, fresh):
             raise StalePlanError(difference(saved, fresh))
+
+
+def _foresee(
+    work: Workplace, catalog: Catalog, plans: Mapping[tuple[str, str], Plan], job: str
+) -> None:
+    for agent in _agents(plans) if job else ():
+        foresee(work, catalog, agent, {job: JOBS[job]})
 
 
 def _again(

@@ -4,21 +4,37 @@ The oldest three quarters of what the history teaches are learned from, the newe
 the model is tried on: nothing of it was learned from, and none of the figures flatters. A model
 that is not surely better than the constant guess and the scoring guide, or worse than the one in
 force, is not taken. Until the file of a new one is whole, the old one is in force.
+
+What the texts mean is learned from as well, where the engine gives their vectors; it counts if it
+is surely better than the text alone.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
 from skymem.jobs.fitting import check_installed, fit
+from skymem.jobs.agent_by_agent import agent_by_agent
+from skymem.jobs.fitting import Fitted, check_installed, fit, fit_meaning
 from skymem.jobs.learning import Taught, taught_by
+from skymem.jobs.meaning import (
+    PROMOTE_SECONDS,
+    TRAIN_SECONDS,
+    Meanings,
+    Vectors,
+    ask_meanings,
+    runs,
+)
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Plan
 from skymem.policy.judging import Verdict, figures, verdict
 from skymem.policy.prediction import Model
 from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson, spread_of
+from skymem.policy.judging import Verdict, figures, is_surely_better, verdict
+from skymem.policy.prediction import Meaning, Model
+from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson
 from skymem.stores.catalog import Catalog
 from skymem.stores.importance_models import in_force, is_set_aside, keep_model
 
@@ -81,12 +97,20 @@ def _one(work: Workplace, catalog: Catalog, one: Trained, *, dry_run: bool) -> N
     taught = work.ask(catalog, shelf, lambda: taught_by(work, shelf, catalog))
     one.told = taught.as_json()
     old = in_force(work.paths, one.agent, work.now())
-    one.gate, one.why = _nothing_to_learn(work, taught, old, one.agent)
+    if missing := _missing(work, taught):
+        one.gate, one.why = "too_little", missing
+        return
+    meanings = _who_embeds(work, one.agent, dry_run=dry_run)
+    one.gate, one.why = _nothing_new(work, taught, old, meanings.model, one.agent)
     if one.gate:
         return
+    if meanings.model:
+        texts, key = taught.texts, meanings.model
+        meanings = ask_meanings(work, one.agent, texts, seconds=TRAIN_SECONDS, model=key)
+    _say_by_text_alone(work, one.agent, meanings)
     work.check_stop()
-    model, decided = _learn(work, one.agent, taught, old)
-    one.told |= {key: model.told[key] for key in ("taught", "held_out", "figures")}
+    model, decided = _learn(work, one.agent, taught, meanings, old)
+    one.told |= {key: model.told[key] for key in ("taught", "held_out", "vectors", "figures")}
     one.why = decided.why
     one.gate = "" if decided.taken else "worse"
     if decided.taken and not dry_run:
@@ -95,14 +119,29 @@ def _one(work: Workplace, catalog: Catalog, one: Trained, *, dry_run: bool) -> N
     one.taken = decided.taken
 
 
-def _nothing_to_learn(
-    work: Workplace, taught: Taught, old: Model | None, agent: str
+def _who_embeds(work: Workplace, agent: str, *, dry_run: bool) -> Meanings:
+    """The embedding model whose vectors may be learned from, or why there is none."""
+    if work.rules.importance.vectors == "off":
+        return Meanings("", [], "importance: vectors: off")
+    if dry_run and not runs(work):
+        return Meanings("", [], "the engine does not run; a training that is no dry run starts it")
+    return ask_meanings(work, agent, [], seconds=PROMOTE_SECONDS)
+
+
+def _say_by_text_alone(work: Workplace, agent: str, meanings: Meanings) -> None:
+    if meanings.why and work.engine is not None and work.rules.importance.vectors != "off":
+        work.degrade(f"train {agent}: by text alone: {meanings.why}")
+
+
+def _nothing_new(
+    work: Workplace, taught: Taught, old: Model | None, embeds: str, agent: str
 ) -> tuple[str, str]:
     """The gate that stops it before anything is learned, and why; "" when none does."""
-    if missing := _missing(work, taught):
-        return "too_little", missing
     if old is not None and old.inputs == taught.inputs:
-        return "unchanged", "its history teaches what the model in force was made from"
+        # By vectors it may come out better; without the engine it would forget what they taught.
+        tried = old.told.get("vectors", {}).get("model", "")
+        if embeds in {"", tried}:
+            return "unchanged", "its history teaches what the model in force was made from"
     if is_set_aside(work.paths, agent, taught.inputs):
         return "set_aside", "its history teaches what made the model that was gone back from"
     return "", ""
@@ -140,11 +179,11 @@ def _split(lessons: Sequence[Lesson]) -> _Parts:
     return _Parts(lessons[:place], lessons[place:])
 
 
-def _learn(work: Workplace, agent: str, taught: Taught, old: Model | None) -> tuple[Model, Verdict]:
+def _learn(
+    work: Workplace, agent: str, taught: Taught, meanings: Meanings, old: Model | None
+) -> tuple[Model, Verdict]:
     known, held = _split(taught.lessons)
     fitted = fit(known)
-    whole = sum(one.weight for one in known)
-    usual = sum(one.target * one.weight for one in known) / whole
     model = Model(
         agent=agent,
         trained_at=work.now(),
@@ -153,20 +192,20 @@ def _learn(work: Workplace, agent: str, taught: Taught, old: Model | None) -> tu
         base=fitted.base,
         coefficients=fitted.coefficients,
     )
+    vectors = [] if meanings.why else meanings.vectors[len(known) :]
     guesses = {
-        "model": [model.of_features(dict(one.seen)) for one in held],
+        "model": _guessed(model, held, meanings.model, vectors),
         "guide": [one.guide for one in held],
-        "constant": [usual] * len(held),
+        "constant": [_usual(known)] * len(held),
     }
+    by_vectors: dict[str, Any] = {"model": "", "taken": False, "why": meanings.why}
+    decided = _decided(held, guesses)
+    if decided.taken and any(vectors):
+        work.check_stop()
+        model, by_vectors = _with_meanings(model, fitted, taught, meanings, guesses)
     if old is not None:
-        guesses["in_force"] = [old.of_features(dict(one.seen)) for one in held]
-    decided = verdict(
-        held,
-        guesses["model"],
-        constant=guesses["constant"],
-        guide=guesses["guide"],
-        in_force=guesses.get("in_force"),
-    )
+        guesses["in_force"] = _guessed(old, held, meanings.model, vectors)
+        decided = _decided(held, guesses) if decided.taken else decided
     threshold = work.rules.for_agent(agent).promote_threshold
     told = {
         **taught.as_json(),
@@ -174,12 +213,68 @@ def _learn(work: Workplace, agent: str, taught: Taught, old: Model | None) -> tu
         "held_out": len(held),
         "threshold": threshold,
         "restraint": fitted.restraint,
+        "vectors": by_vectors,
         "figures": {name: figures(held, one, threshold).as_json() for name, one in guesses.items()},
     }
     return replace(model, told=told), decided
 
 
 def _numbers(each: Sequence[Trained]) -> dict[str, Any]:
+def _with_meanings(
+    model: Model,
+    fitted: Fitted,
+    taught: Taught,
+    meanings: Meanings,
+    guesses: dict[str, list[float]],
+) -> tuple[Model, dict[str, Any]]:
+    """Learn from vectors as well; what it says with them takes its place if it is surely better.
+
+    Gives the model as it is then, and what came of it. What it says by text alone stays what is
+    asked where there are no vectors, and so it had to be good enough by itself.
+    """
+    known, held = _split(taught.lessons)
+    told = fit_meaning(known, fitted.tried, meanings.vectors[: len(known)])
+    meaning = Meaning(meanings.model, told.base, told.scale, told.usual, tuple(told.weights))
+    both = replace(model, meaning=meaning)
+    guessed = _guessed(both, held, meanings.model, meanings.vectors[len(known) :])
+    sure, less = is_surely_better(held, guessed, guesses["model"])
+    guesses["text"], guesses["vectors"] = guesses["model"], guessed
+    if sure:
+        guesses["model"] = guessed
+    why = f"{'' if sure else 'not surely better: '}{less} than by text alone"
+    found = {"model": meanings.model, "taken": sure, "why": why, "restraint": told.restraint}
+    return both if sure else model, found
+
+
+def _usual(known: Sequence[Lesson]) -> float:
+    whole = sum(one.weight for one in known)
+    return sum(one.target * one.weight for one in known) / whole
+
+
+def _guessed(model: Model, held: Sequence[Lesson], embeds: str, vectors: Vectors) -> list[float]:
+    """What a model says of memories; by their vectors as well, where those are of its kind."""
+    meaning = model.meaning
+    if meaning is None or meaning.model != embeds or not vectors:
+        return [model.of_features(dict(one.seen)) for one in held]
+    shares = map(meaning.share, vectors)
+    return [
+        model.of_features(dict(one.seen), share) for one, share in zip(held, shares, strict=True)
+    ]
+
+
+def _decided(held: Sequence[Lesson], guesses: Mapping[str, list[float]]) -> Verdict:
+    return verdict(
+        held,
+        guesses["model"],
+        constant=guesses["constant"],
+        guide=guesses["guide"],
+        in_force=guesses.get("in_force"),
+    )
+
+
+def _detail(
+    work: Workplace, each: Sequence[Trained], started: float, *, dry_run: bool
+) -> dict[str, Any]:
     taken = sum(one.taken for one in each)
     return {
         "eligible": sum(one.told.get("lessons", 0) for one in each),

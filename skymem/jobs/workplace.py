@@ -101,6 +101,10 @@ class Workplace:
     nearness: "Nearness | None" = None
     """Likewise: which memories the engine found near to each other."""
 
+    shares: dict[tuple[str, float], dict[str, float]] = field(default_factory=dict)
+    """What the engine told in this run about meanings, where that may not be kept; by agent and
+    model (row P12)."""
+
     bound: Bound | None = None
     """Whom who works here is bound to; None for the operator, who may touch every agent."""
 

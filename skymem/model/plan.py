@@ -143,6 +143,10 @@ class Plan:
 
     calibration: dict[str, Any] = field(default_factory=dict, compare=False)
     """Of those, the numbers: `held`, `share` and `usual`."""
+
+    predicted: dict[str, int] = field(default_factory=dict, compare=False)
+    """Of a model that goes by `vectors` and by `text`: of how many it said something, by which."""
+
     highest: float | None = field(default=None, compare=False)
     """The highest importance of what promote left; None where it left none."""
 

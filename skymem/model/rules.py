@@ -20,6 +20,7 @@ from skymem.model.tenants import NO_TENANTS, Tenants
 Access = Literal["private", "group"]
 Backend = Literal["onnx", "sentence-transformers"]
 Predict = Literal["off", "missing", "second_opinion"]
+ByVectors = Literal["auto", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,9 @@ class ImportanceRules:
     predict: Predict = "missing"
     """`missing`: memories whose writer gave no importance. `second_opinion`: others as well, to be
     shown beside what was given, which goes on counting."""
+
+    vectors: ByVectors = "auto"
+    """Whether it may learn from what texts mean, where that surely serves, and ask the engine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,14 @@ def gain(
     return mean, math.sqrt(spread) / whole
 
 
+def is_surely_better(
+    lessons: Sequence[Lesson], ours: Sequence[float], theirs: Sequence[float]
+) -> tuple[bool, str]:
+    """Whether our predictions cost surely less than others, and by how much."""
+    less, error = gain(lessons, ours, theirs)
+    return less > SURE * error, f"log loss {less:+.4f} ± {error:.4f} less"
+
+
 def verdict(
     lessons: Sequence[Lesson],
     ours: Sequence[float],
@@ -142,10 +150,9 @@ def verdict(
 ) -> Verdict:
     """Say whether a new model is taken, and why."""
     for name, theirs in (("the constant guess", constant), ("the scoring guide", guide)):
-        less, error = gain(lessons, ours, theirs)
-        if less <= SURE * error:
-            told = f"log loss {less:+.4f} ± {error:.4f} less than {name}'s"
-            return Verdict(taken=False, why=f"not surely better than {name}: {told}")
+        sure, told = is_surely_better(lessons, ours, theirs)
+        if not sure:
+            return Verdict(taken=False, why=f"not surely better than {name}: {told} than {name}'s")
     if in_force is not None:
         less, error = gain(lessons, ours, in_force)
         if less < 0:

@@ -17,6 +17,7 @@ from skymem.simulation.moments import JobSteps, actions_of
 from skymem.simulation.steps import Came, Recalled, Step, runs_of, steps_told
 from skymem.simulation.whereabouts import Whereabouts
 from skymem.stores.files import disk_errors
+from skymem.stores.importance_models import MEANINGS
 from skymem.stores.recall_events import events_of
 
 READ_TRIES: Final = 3
@@ -62,7 +63,8 @@ class Past:
     """What an agent's answers had before it begins: rules may go by it."""
 
     models: dict[str, bytes] = field(default_factory=dict)
-    """Models of importance, by their place in the home: each counts from when it was trained."""
+    """Models of importance, and what the engine told for them, by their place in the home: each
+    counts from when it was trained, or told."""
 
     notes: list[str] = field(default_factory=list)
 
@@ -184,7 +186,8 @@ def _models(work: Workplace, agents: Sequence[str]) -> Iterator[tuple[str, bytes
     for agent in agents:
         directory = work.paths.importance(agent)
         with disk_errors(directory):
-            for path in sorted(directory.glob("[!.]*Z.json")):
+            files = [*directory.glob("[!.]*Z.json"), *directory.glob(f"[!.]*Z{MEANINGS}")]
+            for path in sorted(files):
                 yield str(path.relative_to(work.paths.root)), path.read_bytes()
 
 

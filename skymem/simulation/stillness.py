@@ -15,6 +15,7 @@ from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.policy.earning import opens_us, weigh
 from skymem.stores.importance_models import models_of
+from skymem.stores.meanings import BEGAN_SECONDS, told_at
 
 QUIET_JOBS: Final = ("promote", "rotate", COMBINED)
 """Jobs that look at short-term alone."""
@@ -58,11 +59,18 @@ class Stillness:
 
 
 def _opens(work: Workplace, agent: str) -> float:
-    """When a model comes, or the threshold will have fallen to the first memory of short-term."""
+    """When a model comes, or the threshold will have fallen to the first memory of short-term.
+
+    Or when a model will have been told something about a memory by the engine.
+    """
     rules = work.rules.for_agent(agent)
-    models = [one.trained_at for one in models_of(work.paths, agent)]
+    models = models_of(work.paths, agent)
     if not rules.promotion.decay.per_day:
-        return min((at for at in models if at > work.now()), default=math.inf)
+        comes = [one.trained_at for one in models]
+        for one in models:
+            if one.meaning is not None:
+                comes += [at - BEGAN_SECONDS for at in told_at(work.paths, one)]
+        return min((at for at in comes if at > work.now()), default=math.inf)
     if models:
         return 0.0
     now_us = round(work.now() * 1_000_000)

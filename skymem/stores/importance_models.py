@@ -19,6 +19,8 @@ from skymem.stores.status import read_json
 
 KEPT: Final = 5
 SET_ASIDE: Final = ".set_aside"
+MEANINGS: Final = ".meanings"
+"""Of what lies beside a model and goes with it: see `stores/meanings.py`."""
 
 
 def models_of(paths: HomePaths, agent: str) -> list[Model]:
@@ -61,14 +63,28 @@ def keep_model(paths: HomePaths, files: Files, model: Model) -> Path:
     directory = paths.importance(model.agent)
     files.make_directory(directory)
     files.remove_left(directory)
-    path = directory / _name(model.trained_at)
+    path = model_path(paths, model)
     data = json.dumps(model.as_json(), indent=1, allow_nan=False, ensure_ascii=True)
     files.replace(path, data.encode() + b"\n")
     for suffix in ("", SET_ASIDE):
         for old in _files(paths, model.agent, suffix)[:-KEPT]:
             with disk_errors(old):
                 files.unlink(old)
+    _let_go_of_meanings(directory, files)
     return path
+
+
+def _let_go_of_meanings(directory: Path, files: Files) -> None:
+    """Remove what was told about models that are no longer there."""
+    with disk_errors(directory):
+        for path in directory.glob(f"*{MEANINGS}"):
+            if not path.with_suffix(".json").exists():
+                files.unlink(path)
+
+
+def model_path(paths: HomePaths, model: Model) -> Path:
+    """Where a model lies, or will."""
+    return paths.importance(model.agent) / _name(model.trained_at)
 
 
 def set_aside(paths: HomePaths, files: Files, model: Model) -> None:
@@ -77,11 +93,10 @@ def set_aside(paths: HomePaths, files: Files, model: Model) -> None:
     Raises:
         DiskError: it still is.
     """
-    directory = paths.importance(model.agent)
-    path = directory / _name(model.trained_at)
+    path = model_path(paths, model)
     with disk_errors(path):
         files.rename(path, path.with_name(path.name + SET_ASIDE))
-        files.fsync_directory(directory)
+        files.fsync_directory(path.parent)
 
 
 def _name(trained_at: float) -> str:

@@ -92,6 +92,9 @@ class Remembering:
     def near(self, texts: Sequence[str], least: float, agent: str) -> dict[str, Any]:
         return {"near": [], "among": []}
 
+    def vectors(self, texts: Sequence[str], agent: str) -> dict[str, Any]:
+        return {"model": "stand-in", "vectors": [None] * len(texts)}
+
     def exact(self, agent: str, text: str, limit: int) -> dict[str, Any]:
         return {"hits": [[text, 1.0]] * limit}
 

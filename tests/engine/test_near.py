@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from skymem.engine.asking import floats
 from skymem.engine.items import Item
 from skymem.engine.near import NEAR_MAX
 from skymem.engine.operations import read_arguments
@@ -64,3 +65,35 @@ def test_it_takes_an_agent_and_a_cosine() -> None:
         usual = {"texts": ["x"], "least": 0.9, "agent": "sky"}
         with pytest.raises(UsageError):
             read_arguments("near", usual | given)
+
+
+# -- the operation `vectors` -----------------------------------------------------------------------
+
+
+def test_the_vectors_of_texts_are_told_with_their_model_and_none_is_kept(bench: Bench) -> None:
+    put(bench, "recent", ["red tea", "blue sea"])
+    encoded = bench.embedder.encoded
+    found = bench.index.vectors(["red tea", "", "green pea", "red tea"], "sky")
+    assert bench.embedder.encoded == encoded + 1
+    assert found["model"] == bench.embedder.identity.key
+    told = [None if one is None else floats(one) for one in found["vectors"]]
+    expected = bench.embedder.encode(["red tea", "green pea"]).tolist()
+    assert [None if one is None else [*one] for one in told] == [
+        expected[0],
+        None,
+        expected[1],
+        expected[0],
+    ]
+    assert not bench.index.near(["green pea"], 0.99, "sky")["near"]
+
+
+def test_who_has_no_index_gets_vectors_and_no_index(bench: Bench) -> None:
+    key = bench.embedder.identity.key
+    assert bench.index.vectors([], "hobbs") == {"model": key, "vectors": []}
+    assert floats(bench.index.vectors(["red tea"], "hobbs")["vectors"][0])
+    assert not (bench.paths.embeddings / "hobbs").exists()
+
+
+def test_too_many_texts_are_refused() -> None:
+    with pytest.raises(UsageError, match="2001 texts"):
+        read_arguments("vectors", {"texts": ["x"] * 2001, "agent": "sky"})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from skymem.engine.asking import floats
 from skymem.engine.embedding import nothing
 from skymem.engine.index import HomeIndex
 from skymem.engine.items import Item
@@ -48,6 +49,10 @@ class InProcess:
     refuses: dict[str, Exception] = field(default_factory=dict)
     """What a call for an agent raises."""
 
+    meant: list[list[str]] = field(default_factory=list)
+    """Texts whose vectors were asked for."""
+
+    is_running: bool = True
     rebuilt: list[str] = field(default_factory=list)
     _index: HomeIndex | None = None
 
@@ -104,6 +109,18 @@ class InProcess:
         self.before_alike()
         self._refuse(agent)
         return self.index.near(texts, least, agent)
+
+    def vectors(
+        self, texts: Sequence[str], *, agent: str, deadline_seconds: float
+    ) -> tuple[str, list[Any]]:
+        assert deadline_seconds > 0
+        self.meant.append(list(texts))
+        self._refuse(agent)
+        found = self.index.vectors(texts, agent)
+        return found["model"], [None if one is None else floats(one) for one in found["vectors"]]
+
+    def running(self) -> bool:
+        return self.is_running
 
     def rebuild(self, agent: str) -> dict[str, Any]:
         self.rebuilt.append(agent)
