@@ -13,17 +13,22 @@ LongMemEval every turn of a session that answers one. None of them carries an im
   learns from its own use, through all that lies between.
 - **devbench** has thirty memories: what `skymem train` says to so few.
 
-Cue rules beside the guide are measured as well: decision, goal and error words, a question, a log
-line. `top` is the precision when as many are taken as are worth it: it needs no threshold.
+Each is measured by text alone and with the vectors of the embedding model (`text and vectors`;
+in a home only where `skymem train` took them, which starts an engine of its own). Cue rules beside
+the guide are measured as well: decision, goal and error words, a question, a log
+line. `top` is the precision when as many are taken as are worth it, `auc` how often what is worth
+it is put before what is not: neither needs a threshold. The console log `bookminder` beside the
+others has no labels, no importance and no questions, so nothing can be measured with it.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
@@ -33,12 +38,16 @@ if __package__ in {None, ""}:  # run as a script: what it imports stands beside 
 
 from benchmarks.recall_data import Haystack, devbench, locomo, longmemeval
 from skymem import app, open_memory
-from skymem.jobs.fitting import fit
+from skymem.engine.embedding import Embedder
+from skymem.engine.items import ALIKE_CHARACTERS
+from skymem.engine.models import open_embedder
+from skymem.jobs.fitting import fit, fit_meaning
 from skymem.model.memory import Memory
+from skymem.model.rules import EngineRules
 from skymem.policy.features import features
 from skymem.policy.importance import expected
 from skymem.policy.judging import figures
-from skymem.policy.prediction import Model
+from skymem.policy.prediction import Meaning, Model
 from skymem.policy.teaching import Lesson
 from skymem.stores.importance_models import in_force
 
@@ -56,6 +65,33 @@ CUES: Final = {
 Guess = Callable[[Lesson], float]
 
 
+class Meanings:
+    """The vectors of memories, each encoded once, by their ids."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, list[float]] = {}
+
+    @property
+    def key(self) -> str:
+        """Of the embedding model."""
+        return self._embedder.identity.key
+
+    def read(self, haystacks: Sequence[Haystack]) -> None:
+        """Encode what is to be measured."""
+        for one in haystacks:
+            begun = {
+                line["id"]: (self._embedder.chunks(line["content"][:ALIKE_CHARACTERS]) or ["."])[0]
+                for line in one.lines
+            }
+            vectors = self._embedder.encode(list(begun.values()))
+            self._known |= dict(zip(begun, vectors.tolist(), strict=True))
+
+    def of(self, one: Lesson) -> list[float]:
+        """The vector of a memory."""
+        return self._known[one.id]
+
+
 def lessons_of(one: Haystack) -> list[Lesson]:
     """Its memories in the order of their time, each with whether anybody asked for it."""
     gold: set[str] = set().union(*(question.gold for question in one.questions))
@@ -71,10 +107,17 @@ def lesson(line: dict[str, Any], asked: bool) -> Lesson:  # noqa: FBT001
     return Lesson(line["id"], time_us, float(asked), 1.0, expected(memory.kind).importance, seen)
 
 
-def guesses(model: Model, usual: float) -> dict[str, Guess]:
+def guesses(model: Model, usual: float, meanings: Meanings) -> dict[str, Guess]:
     """Everyone who says what a memory is worth."""
+
+    def with_vectors(one: Lesson) -> float:
+        meaning = model.meaning
+        share = None if meaning is None else meaning.share(meanings.of(one))
+        return model.of_features(dict(one.seen), share)
+
     return {
-        "model": lambda one: model.of_features(dict(one.seen)),
+        "text alone": lambda one: model.of_features(dict(one.seen)),
+        "text and vectors": with_vectors,
         "scoring guide": lambda one: one.guide,
         "guide and cues": with_cues,
         "constant guess": lambda _one: usual,
@@ -96,34 +139,63 @@ def measured(held: Sequence[Lesson], guess: Guess) -> dict[str, Any]:
     tied = {round(one, 9) for one in predicted}
     best = [one.target for _, one in ranked[: round(worthy)]]
     told["top"] = round(mean(best), 4) if len(tied) > 1 and best else round(worthy / len(held), 4)
+    told["auc"] = auc(ranked)
     told["share"] = round(worthy / len(held), 4)
     return told
 
 
+def auc(ranked: Sequence[tuple[float, Lesson]]) -> float | None:
+    """How often one that is worth it stands before one that is not; a tie counts half."""
+    above = wins = 0.0
+    groups: dict[float, list[float]] = {}
+    for guess, one in ranked:
+        groups.setdefault(guess, []).append(one.target)
+    for guess in sorted(groups, reverse=True):
+        worthy = sum(groups[guess])
+        others = len(groups[guess]) - worthy
+        wins += others * (above + worthy / 2)
+        above += worthy
+    others = len(ranked) - above
+    return round(wins / (above * others), 4) if above and others else None
+
+
 def averaged(each: Sequence[dict[str, Any]]) -> dict[str, float]:
     """The mean of figures; of a share of nothing, over those that have one."""
-    names = ("mae", "brier", "log_loss", "precision", "recall", "promoted", "calibration", "top")
+    names = (
+        "mae",
+        "brier",
+        "log_loss",
+        "precision",
+        "recall",
+        "promoted",
+        "calibration",
+        "auc",
+        "top",
+    )
     found = {name: [one[name] for one in each if one[name] is not None] for name in names}
     return {name: round(mean(values), 4) for name, values in found.items() if values}
 
 
-def model_from(taught: Sequence[Lesson]) -> tuple[Model, float]:
-    """What some lessons teach, and what the usual memory of them is worth."""
+def model_from(taught: Sequence[Lesson], meanings: Meanings) -> tuple[Model, float]:
+    """What some lessons and their vectors teach, and what the usual memory of them is worth."""
     fitted = fit(taught)
+    by = fit_meaning(taught, fitted.tried, [meanings.of(one) for one in taught])
+    meaning = Meaning(meanings.key, by.base, by.scale, by.usual, tuple(by.weights))
     usual = mean(one.target for one in taught)
-    return Model("bench", 0.0, "", 0, fitted.base, fitted.coefficients), usual
+    model = Model("bench", 0.0, "", 0, fitted.base, fitted.coefficients, meaning=meaning)
+    return model, usual
 
 
-def by_labels(haystacks: Sequence[Haystack]) -> dict[str, Any]:
+def by_labels(haystacks: Sequence[Haystack], meanings: Meanings) -> dict[str, Any]:
     """Learn from all but one, and try on that; each in turn."""
     each = [lessons_of(one) for one in haystacks]
     told: dict[str, list[dict[str, Any]]] = {}
     for number, held in enumerate(each):
         taught = [one for other in each[:number] + each[number + 1 :] for one in other]
-        for name, guess in guesses(*model_from(taught)).items():
+        for name, guess in guesses(*model_from(taught, meanings), meanings).items():
             told.setdefault(name, []).append(measured(held, guess))
     memories = sum(len(one) for one in each)
-    share = mean(one["share"] for one in told["model"])
+    share = mean(one["share"] for one in told["text alone"])
     return {
         "memories": memories,
         "worth keeping": round(share, 4),
@@ -131,27 +203,29 @@ def by_labels(haystacks: Sequence[Haystack]) -> dict[str, Any]:
     }
 
 
-def in_homes(haystacks: Sequence[Haystack]) -> dict[str, Any]:
+def in_homes(haystacks: Sequence[Haystack], meanings: Meanings) -> dict[str, Any]:
     """Let each home learn from its own recall, and judge by what is asked after that."""
     told: dict[str, list[dict[str, Any]]] = {}
-    taken = 0
+    taken = by_vectors = 0
     whys = []
     for one in haystacks:
         with tempfile.TemporaryDirectory() as name:
             model, usual, why = lived(Path(name), one)
         whys.append(why)
         taken += model is not None
+        by_vectors += model is not None and model.meaning is not None
         later = one._replace(questions=one.questions[1::2])
         held = lessons_of(later)
-        each: dict[str, Guess] = guesses(model or Model("bench", 0.0, "", 0, 0.0, {}), usual)
+        each = guesses(model or Model("bench", 0.0, "", 0, 0.0, {}), usual, meanings)
         if model is None:  # then the guide goes on counting
-            each["model"] = each["scoring guide"]
+            each["text alone"] = each["text and vectors"] = each["scoring guide"]
         for guess, of in each.items():
             told.setdefault(guess, []).append(measured(held, of))
-    share = mean(one["share"] for one in told["model"])
+    share = mean(one["share"] for one in told["text alone"])
     return {
         "homes": len(haystacks),
         "models taken": taken,
+        "of those by vectors": by_vectors,
         "worth keeping": round(share, 4),
         "not taken": [why for why in whys if why],
         **{name: averaged(found) for name, found in told.items()},
@@ -169,7 +243,8 @@ def lived(root: Path, one: Haystack) -> tuple[Model | None, float, str]:
     memory = open_memory("sky", home=str(root))
     for question in one.questions[::2]:
         memory.recall(question.text)
-    detail, _ = home.run_job("train")
+    with engine_of(home):
+        detail, _ = home.run_job("train")
     told = detail["agents"]["sky"]
     by = told.get("by", {})
     usual = by.get("recall", 0) / max(1, told.get("lessons", 0))
@@ -177,14 +252,46 @@ def lived(root: Path, one: Haystack) -> tuple[Model | None, float, str]:
     return model, usual, "" if told["taken"] else told["why"]
 
 
-def speed(one: Haystack) -> float:
+@contextlib.contextmanager
+def engine_of(home: app.Home) -> Iterator[None]:
+    """Let a home use an engine, which ends with it."""
+    off = os.environ.pop("SKYMEM_ENGINE")
+    try:
+        yield
+        home.engine().leave()
+    finally:
+        os.environ["SKYMEM_ENGINE"] = off
+
+
+def speed(one: Haystack, meanings: Meanings) -> float:
     """Microseconds of one prediction."""
-    model, _ = model_from(lessons_of(one))
+    model, _ = model_from(lessons_of(one), meanings)
     memories = [Memory({"ts": 1, "content": line["content"]}) for line in one.lines]
     start = time.process_time()
     for memory in memories:
         model.of(memory)
     return (time.process_time() - start) / len(memories) * 1e6
+
+
+def everything(data: Path) -> dict[str, Any]:
+    """Measure each set that is there."""
+    meanings = Meanings(open_embedder(EngineRules(), data))
+    conversations = locomo(data / "locomo" / "locomo10.json")
+    meanings.read(conversations)
+    told: dict[str, Any] = {"LoCoMo, labels": by_labels(conversations, meanings)}
+    told["LoCoMo, home"] = in_homes(conversations, meanings)
+    sample = data / "lme_sample" / "longmemeval_s_3haystacks.json"
+    if sample.exists():
+        strangers = longmemeval(sample)
+        meanings.read(strangers)
+        told["LongMemEval, labels"] = by_labels(strangers, meanings)
+    bench = data / "devbench" / "devbench_dataset.json"
+    if bench.exists():
+        few = devbench(bench)
+        meanings.read(few)
+        told["devbench, home"] = in_homes(few, meanings)
+    told["microseconds of a prediction"] = round(speed(conversations[0], meanings), 1)
+    return told
 
 
 def main() -> None:
@@ -194,16 +301,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one document on stdout")
     options = parser.parse_args()
     os.environ["SKYMEM_ENGINE"] = "off"
-    conversations = locomo(options.data / "locomo" / "locomo10.json")
-    told: dict[str, Any] = {"LoCoMo, labels": by_labels(conversations)}
-    told["LoCoMo, home"] = in_homes(conversations)
-    sample = options.data / "lme_sample" / "longmemeval_s_3haystacks.json"
-    if sample.exists():
-        told["LongMemEval, labels"] = by_labels(longmemeval(sample))
-    bench = options.data / "devbench" / "devbench_dataset.json"
-    if bench.exists():
-        told["devbench, home"] = in_homes(devbench(bench))
-    told["microseconds of a prediction"] = round(speed(conversations[0]), 1)
+    told = everything(options.data)
     if options.json:
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
         return
