@@ -171,6 +171,15 @@ class Home:
             )
         return self._engine
 
+    def running_engine(self) -> "Engine | None":
+        """Connect to the engine if it runs and may be used; it is never started by this."""
+        from skymem.engine.client import Engine
+
+        if not engine_allowed():
+            return None
+        engine = Engine(self.paths, self.files, self.rules.engine, stop=self.stop, start=False)
+        return engine if engine.running() else None
+
     def shelf(self, agent: str) -> Shelf:
         """The tiers of an agent whose name passed the gate."""
         return self.workplace().shelf(agent)

@@ -1,23 +1,27 @@
 """Explain: what a memory is, how it came where it is, and what comes next, for any id (row X1)."""
 
 from collections.abc import Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from skymem.app import READER_BUSY_MS, Home
+from skymem.app import READER_BUSY_MS, Home, engine_allowed
 from skymem.errors import SkymemError, UnknownMemoryError
 from skymem.jobs.foretell import Foretelling
 from skymem.jobs.meaning import look_at_one
 from skymem.jobs.predicting import Predicting
 from skymem.jobs.workplace import Workplace
 from skymem.policy.importance import Worth, worth
-from skymem.policy.prospects import Exemption, Gate, steps
+from skymem.policy.prospects import Exemption, Gate, Looked, steps
 from skymem.policy.share import Source, shared_from
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.history import Event, history_of, ids_beginning
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.standings import Standings
+
+NOT_RUNNING: Final = "the engine does not run, and explain starts none"
+NOT_ALLOWED: Final = "SKYMEM_ENGINE=off keeps the engine from being used"
 
 _UNSAID: Final = Worth(0.0, "")
 """Of a memory that is gone."""
@@ -54,6 +58,9 @@ class Explanation:
     predicted: float | None = None
     """What a model says it is worth, where one is asked about it."""
 
+    alike: Looked | None = None
+    """What says the same, of an active memory of short-term or long-term; None of any other."""
+
     @property
     def state(self) -> str:
         """The tier it is in, or `gone`."""
@@ -66,7 +73,14 @@ class Explanation:
 
     def next(self) -> list[dict[str, Any]]:
         """What happens to it next, soonest first; see `steps`."""
-        return steps(self.gates, self.runs)
+        found = steps(self.gates, self.runs)
+        if self.alike is None or not self.alike.merging or self.alike.once:
+            return found
+        names = ", ".join(one.id for one in self.alike.merging)
+        job = self.alike.job
+        what = f"made one with {names}, as they say the same"
+        step = {"what": what, "job": job, "gate": "duplicate", "at": self.runs.get(job)}
+        return sorted([step, *found], key=lambda one: (one["at"] is None, one["at"] or 0.0))
 
     def as_json(self) -> dict[str, Any]:
         """Spell it as `skymem explain --json` does; of the memory all but its text."""
@@ -85,6 +99,7 @@ class Explanation:
             "history": [event.as_json() for event in self.history],
             "restored": None if self.exemption is None else self.exemption.as_json(),
             "gates": [_gate_json(gate) for gate in self.gates],
+            "duplicates": None if self.alike is None else self.alike.as_json(),
             "next": self.next(),
         }
         return told
@@ -116,7 +131,13 @@ def explain(home: Home, agent: str, name: str) -> Explanation:
         return Explanation(id=own, agent=agent, kept=None, history=events)
     work, shelf = home.workplace(), home.shelf(agent)
     runs = next_runs_by_job(home, work.now())
-    with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
+    running = home.running_engine()
+    work.engine = None if running is None else lambda: running
+    with (
+        work.catalog(busy_ms=READER_BUSY_MS) as catalog,
+        disk_errors(shelf.paths.directory),
+        nullcontext() if running is None else closing(running),
+    ):
         return work.ask(catalog, shelf, lambda: _explain(work, shelf, catalog, kept, runs))
 
 
@@ -134,6 +155,7 @@ def _explain(
     predicting = Predicting.by_rules(work, catalog, agent)
     chain = chains.history(kept.id)
     foretelling = Foretelling(work, shelf, catalog, kept)
+    why = NOT_RUNNING if engine_allowed() else NOT_ALLOWED
     held = "pinned" if foretelling.pinned else "evidence" if foretelling.cited else ""
     return Explanation(
         id=kept.id,
@@ -149,6 +171,9 @@ def _explain(
         runs=runs,
         importance=worth(kept.memory, kinds, _counting(predicting, kept)),
         predicted=_predicted(work, predicting, kept),
+        importance=worth(kept.memory, kinds, _counting(predicting, kept.memory)),
+        predicted=_predicted(work, predicting, kept.memory),
+        alike=foretelling.alike(work.engine, why),
     )
 
 

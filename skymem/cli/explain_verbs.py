@@ -62,6 +62,35 @@ _KEPT: Final = {
 }
 """What keeps a memory at a gate whose time has come."""
 
+_APART: Final = {
+    **dict.fromkeys(
+        ("numbers", "dates", "ids", "names", "negation", "quantifiers", "modality", "direction"),
+        "second look: they differ in {}",
+    ),
+    "wording": "second look: one says what the other does not",
+    "order": "second look: the same words in another order",
+    "question": "second look: one of them asks",
+    "moment": "second look: one is true at its moment alone",
+    "length": "one is too long to be compared",
+    "likeness": "not near enough",
+    "whose": "they are of different users, tenants, scopes or sessions",
+    "sensitivity": "one of them is sensitive",
+    "another_kind": "they are of different kinds",
+    "another_origin": "they come from different places, or are not trusted alike",
+    "another_place": "they are of different projects or sections",
+    "pinned": "one of them is pinned",
+    "restored": "they were one before, and that was taken back",
+    "future": "one of them is of later than now",
+    "expires": "one of them expires",
+    "no_ttl": "one of them is a volatile note",
+    "kind": "one of them is of a kind that is not merged",
+    "too_young": "one of them has no time",
+    "instruction": "one of them tells its reader what to do, and is not trusted",
+    "like_another": "it says the same, but not as all of those that become one",
+    "compared": "they were compared before",
+}
+"""What keeps two memories apart that are near in meaning."""
+
 
 def explain(
     context: typer.Context,
@@ -95,6 +124,9 @@ def explanation(found: "Explanation") -> Iterator[tuple[str, int]]:
     if found.kept is not None:
         yield from _gates(found)
         yield from _next(found)
+        _gates(found)
+        _alike(found)
+        _next(found)
 
 
 def _what(found: "Explanation") -> Iterator[tuple[str, int]]:
@@ -202,6 +234,31 @@ def _gate(gate: "Gate") -> str:
 
 def _next(found: "Explanation") -> Iterator[tuple[str, int]]:
     yield "what comes next", 0
+
+
+def _alike(found: "Explanation") -> None:
+    """Say what is near to it in meaning, and what becomes of them."""
+    looked = found.alike
+    if looked is None:
+        return
+    render.line("what says the same")
+    if looked.why:
+        render.paragraph(f"not looked for: {looked.why}", 2)
+    once = f", once it is {looked.once}" if looked.once else ""
+    for one in looked.near:
+        how = f"likeness {one.likeness:.2f} against {one.threshold:g}"
+        if one.merges:
+            told = f"the next {looked.job} will merge it with {one.id}{once} ({how}; "
+            render.paragraph(f"{told}second look agrees)", 2)
+        else:
+            why = _APART.get(one.gate, one.gate).format(one.gate)
+            render.paragraph(f"apart from {one.id} ({how}): {why}", 2)
+    if not looked.near and not looked.why:
+        render.line(f"  nothing in long-term is as near as {looked.threshold:g}")
+
+
+def _next(found: "Explanation") -> None:
+    render.line("what comes next")
     steps = found.next()
     if found.exemption is not None and found.kept_by != "pinned":
         job = found.exemption.job

@@ -78,7 +78,7 @@ class InLongTerm:
         rules = self._sight.work.rules
         kept: dict[str, int] = {}
         groups = united(
-            items, asked, rules, now_us=self._sight.now_us, undone=_undone(self._life), kept=kept
+            items, asked, rules, now_us=self._sight.now_us, undone=undone(self._life), kept=kept
         )
         note_united(plan, groups, rules)
         for gate, count in kept.items():
@@ -154,7 +154,7 @@ def _cursors_of(sight: Sight) -> IndexCursors:
     return IndexCursors(sight.catalog, sight.agent, epoch)
 
 
-def _undone(life: Lifecycle) -> Callable[[str, str], bool]:
+def undone(life: Lifecycle) -> Callable[[str, str], bool]:
     """Tells whether two became one, and that lies in trash: then they are left apart."""
     removed = [frozenset(targets) for targets in life.removed().values()]
     return lambda one, other: any({one, other} <= targets for targets in removed)
@@ -226,7 +226,7 @@ class OnPromotion:
             items[one.id] = MergeItem(one.id, memory, "short", one.start, one.end, one.line)
         kept: dict[str, int] = {}
         now_us = self._sight.now_us
-        found = united(items, pairs, rules, now_us=now_us, undone=_undone(self._life), kept=kept)
+        found = united(items, pairs, rules, now_us=now_us, undone=undone(self._life), kept=kept)
         groups = [one for one in found if any(item.tier == "short" for item in one.items)]
         note_united(plan, groups, rules)
         _archive(plan, _reasons(groups, chosen, rules))

@@ -4,27 +4,32 @@ Nothing is guessed. Whether a gate is open is read off the plan that its job mak
 it is, off the same policy, asked about that moment.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from skymem.jobs import compact, compress, prune
+from skymem.jobs.foretell_duplicate import Foreseeing
 from skymem.jobs.foretell_promotion import Promotion
 from skymem.jobs.foretell_removal import Answer, Chain, Removal, below, decided
 from skymem.jobs.rehearse import sighted
 from skymem.jobs.sight import Sight
+from skymem.jobs.standing_long import StandingLong
 from skymem.jobs.summarizer import Asked, Extractive
 from skymem.jobs.table import JOBS
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry, Plan, Reason
 from skymem.policy.due import DAY_US, microseconds
-from skymem.policy.merge import merged_from
-from skymem.policy.prospects import Exemption, Gate
+from skymem.policy.merge import MergeItem, merged_from
+from skymem.policy.prospects import Exemption, Gate, Looked
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Kept, Shelf
+
+if TYPE_CHECKING:  # what needs no vectors must not pay for them
+    from skymem.engine.client import Engine
 
 MOMENT: Final = 0.001
 """Seconds: a grace is over after its last moment, and not at it."""
@@ -83,6 +88,30 @@ class Foretelling:
         chain = Chain(self._kept.id, self._entries, self._stored, memories)
         removal = Removal(self._view, self._rules, self._agent, chain, now_us=self._now_us)
         return [*self._of_short(), *self._merge(), *removal.gates(self._asked("prune"))]
+
+    def alike(self, engine: "Callable[[], Engine] | None", why: str) -> Looked | None:
+        """What says the same; None of what is not active, and of another agent's (row P15).
+
+        Args:
+            engine: connects to the one that runs; None where there is none.
+            why: there is none.
+        """
+        name, entry = self._kept.id, self._entries.get(self._kept.id)
+        taken = {one for made in self._plan("merge").additions for one in made.supersedes}
+        going = self._promoted() if entry is not None else []
+        mates = [MergeItem(one, found, "short") for one, found in self._read({*going} - {name})]
+        with sighted(self._work, self._shelf, self._catalog, "merge") as sight:
+            long = StandingLong(sight)
+            own = long.read([name]).get(name)
+            if entry is not None and long.standings.let(name, self._kept.memory):
+                own = MergeItem(name, self._kept.memory, "short", pinned=entry.pinned)
+                own = replace(own, restored=entry.restored)
+            if own is None:
+                return None
+            return Foreseeing(sight, long, own, mates, taken).look(engine, why, now=name in going)
+
+    def _promoted(self) -> list[str]:
+        return [one.id for one in self._plan("promote").decisions if one.action == "promote"]
 
     # -- asking the jobs -------------------------------------------------------------------------
 

@@ -77,6 +77,53 @@ class Gate(NamedTuple):
         return WORDS[self.gate]
 
 
+class Alike(NamedTuple):
+    """A memory of long-term, or on its way there, that is near in meaning."""
+
+    id: str
+    likeness: float
+    threshold: float
+    gate: str
+    """`duplicate` where the two become one, else what keeps them apart."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether the two become one."""
+        return self.gate == "duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What says the same as a memory, as the job will find it that makes one of them (row P15)."""
+
+    job: str
+    """Which does: merge, or promote."""
+
+    once: str = ""
+    """What has to come first: `promoted` or `indexed`."""
+
+    near: tuple[Alike, ...] = ()
+    """Nearest first."""
+
+    threshold: float | None = None
+    """How near they have to be."""
+
+    why: str = ""
+    """Why nobody looked; "" where somebody did."""
+
+    @property
+    def merging(self) -> list[Alike]:
+        """Those it becomes one with."""
+        return [one for one in self.near if one.merges]
+
+    def as_json(self) -> dict[str, Any]:
+        """Spell it as `skymem explain --json` does."""
+        near = [{**one._asdict(), "merges": one.merges} for one in self.near]
+        told: dict[str, Any] = {"job": self.job, "once": self.once or None}
+        told |= {"looked": not self.why, "threshold": self.threshold}
+        return {**told, "why": self.why or None, "near": near}
+
+
 @dataclass(frozen=True, slots=True)
 class Exemption:
     """Why a rule leaves a memory alone: it was brought back of late (promise 10)."""

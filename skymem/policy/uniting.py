@@ -80,9 +80,7 @@ def united(
         if pair.one not in items or pair.other not in items:
             continue
         one, other = items[pair.one], items[pair.other]
-        gate = _gate(one, other, pair, rules, now_us)
-        if gate == DUPLICATE and undone(one.id, other.id):
-            gate = "restored"
+        gate = gate_between(one, other, pair.cosine, rules, now_us=now_us, undone=undone)
         if gate == DUPLICATE and _joined(groups, one, other, pair.cosine):
             continue
         apart.setdefault(pair.other, gate)
@@ -133,13 +131,22 @@ def _spelled(pairs: Iterable[Pair]) -> list[Pair]:
     return [Pair(*key, cosine) for key, cosine in best.items()]
 
 
-def _gate(one: MergeItem, other: MergeItem, pair: Pair, rules: RetentionRules, now_us: int) -> str:
+def gate_between(
+    one: MergeItem,
+    other: MergeItem,
+    cosine: float,
+    rules: RetentionRules,
+    *,
+    now_us: int,
+    undone: Callable[[str, str], bool],
+) -> str:
     """The gate that keeps two apart, or `duplicate`."""
     for item in (one, other):
         if gate := keeps_whole(item, rules, now_us):
             return gate
     least = rules.merge.duplicates.likeness
-    return judge(one.memory, other.memory, pair.cosine, 1.0 if least is None else least).gate
+    gate = judge(one.memory, other.memory, cosine, 1.0 if least is None else least).gate
+    return "restored" if gate == DUPLICATE and undone(one.id, other.id) else gate
 
 
 def _joined(groups: dict[str, United], one: MergeItem, other: MergeItem, cosine: float) -> bool:

@@ -141,6 +141,13 @@ class Lifecycle:
         where = "memories.file = ? AND start >= ? AND start < ? ORDER BY start LIMIT ?"
         return self._select("INDEXED BY memories_by_place", where, file, begins, end, limit)
 
+    def is_fresh(self, job: str, under: str, name: str) -> bool:
+        """Whether a memory of long-term is one that a job has not been through."""
+        file, _, begins = self._gone_through(job, under)
+        query = "SELECT file, start FROM memories WHERE agent = ? AND id = ?"
+        row = self._database.execute(query, (self._agent, name)).fetchone()
+        return row is not None and row[0] == file and row[1] >= begins
+
     def note_gone_through(self, job: str, under: str, end: int) -> None:
         """Note that a job has been through long-term up to a place, by rules it names."""
         _, inode, _ = self._gone_through(job, under)

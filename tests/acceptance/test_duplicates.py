@@ -36,6 +36,10 @@ def in_long(home: Outside) -> list[dict[str, object]]:
     return [json.loads(each) for each in path.read_text().splitlines()]
 
 
+def ids(home: Outside) -> dict[str, str]:
+    return {str(each["content"]): str(each["id"]) for each in in_long(home)}
+
+
 def vectors(home: Outside) -> int:
     """How many memories of long-term the index has, which is whole."""
     found = home.done("index", "--stats")
@@ -80,7 +84,15 @@ def test_merge_finds_it_where_promote_does_not_look(home: Outside) -> None:
     detail = home.done("promote")
     assert (detail["promoted"], "duplicates" in detail) == (3, False)
     assert vectors(home) == 3
+    foretold = " ".join(home("explain", ids(home)[FIRST]).out.split())
     detail = home.done("merge")
+    ((value, least),) = {
+        (row[2], row[3])
+        for entry in home.done("audit", "log")["entries"]
+        for row in entry.get("likened", ())
+    }
+    told = f"likeness {value:.2f} against {least:g}; second look agrees"
+    assert told in foretold
     assert (detail["duplicates"], detail["batches"]) == (1, 1)
     assert vectors(home) == 2  # of four lines: two say the same, and one stands for both
     assert len(in_long(home)) == 4
@@ -89,3 +101,28 @@ def test_merge_finds_it_where_promote_does_not_look(home: Outside) -> None:
     assert home("fsck").code == 0
     audit = home.done("merge", "--audit", "5")
     assert (audit["merges"], len(audit["to_judge"])) == (1, 1)
+
+
+def test_explain_starts_no_engine_and_says_so(home: Outside) -> None:
+    home.echo(line(FIRST, ts=START), line(AGAIN, ts=START + 60))
+    (home.paths.root / "retention_rules.yaml").write_text("{}\n")
+    home.done("promote")
+    home.end_engine()
+    (one, other) = ids(home).values()
+    told = home.done("explain", one)["duplicates"]
+    assert told == {
+        "job": "merge",
+        "once": None,
+        "looked": False,
+        "threshold": None,
+        "why": "the engine does not run, and explain starts none",
+        "near": [],
+    }
+    assert home.engine_pid() == 0
+    home.done("index", "--stats")
+    told = home.done("explain", one)
+    assert [(each["id"], each["gate"]) for each in told["duplicates"]["near"]] == [
+        (other, "duplicate")
+    ]
+    (step,) = [each for each in told["next"] if each["gate"] == "duplicate"]
+    assert (step["job"], other in step["what"]) == ("merge", True)

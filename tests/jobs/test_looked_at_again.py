@@ -103,17 +103,11 @@ def active(home: Indexer) -> int:
 
 @pytest.mark.parametrize("how", [*NEW])
 @pytest.mark.parametrize("first", ["the one that waits", "the other"])
-@pytest.mark.parametrize(
-    ("close", "open_again", "more"), [one[1:] for one in PASSING], ids=[one[0] for one in PASSING]
-)
+@pytest.mark.parametrize("case", PASSING, ids=[one[0] for one in PASSING])
 def test_a_pair_that_was_kept_apart_is_looked_at_again_once_it_may_be_one(
-    home: Indexer,
-    how: str,
-    first: str,
-    close: Change,
-    open_again: Change,
-    more: dict[str, Any],
+    home: Indexer, how: str, first: str, case: tuple[str, Change, Change, dict[str, Any]]
 ) -> None:
+    _, close, open_again, more = case
     old = line(OLD, 0.9, **{"ts": START, "id": "old", "kind": "fact", **more})
     new = line(NEW[how], 0.9, START + 1, id="new", kind="fact")
     both = [old, new] if first == "the one that waits" else [new, old]
