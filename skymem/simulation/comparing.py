@@ -38,8 +38,8 @@ class Side:
 
     @property
     def vectors(self) -> int:
-        """Memories of long-term: what the index has at least one vector for."""
-        return self.tiers["long"].lines
+        """Memories of long-term that the index has at least one vector for."""
+        return self.tiers["long"].vectors
 
     def as_json(self) -> dict[str, Any]:
         """Spell it for `skymem simulate --json`."""
@@ -129,7 +129,7 @@ def _side(told: Whereabouts, sizes: dict[str, dict[str, Size]], agents: Sequence
 
 def _sum(sizes: Iterable[Size | None]) -> Size:
     each = [size for size in sizes if size is not None]
-    return Size(sum(one.lines for one in each), sum(one.bytes for one in each))
+    return Size(*(sum(numbers) for numbers in zip(*each, strict=True)))
 
 
 def _changed(done: Replayed, agents: Sequence[str]) -> dict[str, dict[str, list[str]]]:

@@ -12,6 +12,8 @@ from skymem.errors import ConfigurationError, UsageError
 from skymem.jobs.workplace import Workplace
 from skymem.model.schedule import Schedule
 from skymem.policy.admit import agent_name_fault
+from skymem.policy.standing import Link
+from skymem.policy.vectored import without_vector
 from skymem.simulation.lines import Line, lines_of
 from skymem.simulation.moments import JobSteps, actions_of
 from skymem.simulation.steps import Came, Recalled, Step, runs_of, steps_told
@@ -29,6 +31,8 @@ class Size(NamedTuple):
 
     lines: int = 0
     bytes: int = 0
+    vectors: int = 0
+    """Memories that should have a vector, one at least."""
 
 
 @dataclass(slots=True)
@@ -225,10 +229,23 @@ def _measure(past: Past, entries: Sequence[Mapping[str, Any]]) -> None:
 def sizes_of(lines: Mapping[str, Line]) -> dict[str, Size]:
     """What each tier takes."""
     sizes: dict[str, Size] = {}
-    for _, line in _each(lines):
-        count, size = sizes.get(line.tier, Size())
-        sizes[line.tier] = Size(count + 1, size + len(line.stands))
+    spared = _without_vector(lines)
+    for name, line in _each(lines):
+        count, size, due = sizes.get(line.tier, Size())
+        has = line.tier != "trash" and name not in spared
+        sizes[line.tier] = Size(count + 1, size + len(line.stands), due + has)
     return sizes
+
+
+def _without_vector(lines: Mapping[str, Line]) -> frozenset[str]:
+    links: list[Link] = []
+    removed: dict[str, Sequence[str]] = {}
+    for name, line in _each(lines):
+        if line.tier == "trash":
+            removed[name] = line.memory.supersedes
+        elif line.tier != "short":
+            links += [Link(name, line.memory.time_us, one) for one in line.memory.supersedes]
+    return without_vector(links, removed)
 
 
 def _each(lines: Mapping[str, Line]) -> Iterator[tuple[str, Line]]:
