@@ -110,20 +110,26 @@ def show(
     """
     import json
 
+    from skymem.jobs.finding import standing_of
+
     spoken = globals_of(context)
     agent = spoken.bound_agent()
-    kept = spoken.open_to_use().find(agent, name)
+    home = spoken.open_to_use()
+    kept = home.find(agent, name)
+    stands = standing_of(home.workplace(), agent, kept)
     document = {
         "id": kept.id,
         "agent": agent,
         "tier": kept.tier,
         "file": f"memory/{agent}/{kept.file}",
+        **stands.as_json(),
         "memory": kept.memory.fields,
     }
     if as_json:
         render.document(document)
         return
-    render.line(f"{kept.id}  {kept.tier}  {document['file']}")
+    by = "" if stands.survivor is None else f", superseded: {stands.survivor} holds now"
+    render.line(f"{kept.id}  {kept.tier}{render.harmless(by)}  {document['file']}")
     for key, value in kept.memory.fields.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         render.line(f"  {render.harmless(key)}: {render.harmless(shown)}")

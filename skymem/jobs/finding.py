@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from skymem.errors import SkymemError, UnknownMemoryError
 from skymem.jobs.workplace import Workplace
 from skymem.policy.admit import check_beginning
 from skymem.stores.files import disk_errors
 from skymem.stores.history import where_gone
+from skymem.stores.protection import ProtectionDamagedError
 from skymem.stores.shelf import Kept, Shelf
+from skymem.stores.standings import Standings
 
 READER_BUSY_MS: Final = 1_000
 """How long a reader waits for a catalog that another process writes to, before it does without."""
@@ -38,6 +40,44 @@ def find(work: Workplace, agent: str, name: str) -> Kept:
         ids = ", ".join(kept.id for kept in found[:5])
         raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
     return found[0]
+
+
+class Stands(NamedTuple):
+    """Whether readers return a memory, and what they return in its place."""
+
+    standing: str | None
+    """`active`, `expired` or `superseded`; None in trash, or where it can't be told."""
+
+    superseded_by: str | None
+    """What took its place."""
+
+    survivor: str | None
+    """What stands there now: that, or what took the place of that in turn."""
+
+    def as_json(self) -> dict[str, str | None]:
+        """Spell it as doors do that give one memory."""
+        return self._asdict()
+
+
+def standing_of(work: Workplace, agent: str, kept: Kept) -> Stands:
+    """Say how a memory stands now."""
+    shelf = work.shelf(agent)
+    unknown = Stands(None, None, None)
+    if kept.tier == "trash":
+        return unknown
+
+    def look() -> Stands:
+        now_us = round(work.now() * 1_000_000)
+        standings = Standings.of(shelf, catalog, now_us, work.rules.kinds)
+        by = standings.chains.superseded_by(kept.id)
+        survivor = None if by is None else standings.chains.head(kept.id)
+        return Stands(standings.of_memory(kept.id, kept.memory), by, survivor)
+
+    try:
+        with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
+            return work.ask(catalog, shelf, look)
+    except ProtectionDamagedError:  # `check` tells of it; the memory itself is there
+        return unknown
 
 
 @contextmanager

@@ -159,6 +159,11 @@ class Whole(Glanced):
     """One memory, with all that is in it."""
 
     importance: float | None
+    standing: Annotated[str | None, Field(description="active, expired or superseded.")]
+    superseded_by: str | None
+    survivor: Annotated[
+        str | None, Field(description="Of a superseded one: the id of what holds in its place.")
+    ]
 
 
 class Stored(Told):

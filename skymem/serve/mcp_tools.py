@@ -17,6 +17,7 @@ from skymem.canaries import recall_and_note
 from skymem.errors import NotAllowedError
 from skymem.explain import explain as explained
 from skymem.jobs.detail import raise_failure
+from skymem.jobs.finding import standing_of
 from skymem.model.memory import Memory
 from skymem.overview import status_overview
 from skymem.policy.quoting import entry, entry_of, fenced
@@ -116,11 +117,13 @@ def get(desk: Desk, asked: shapes.Get) -> Answer:
     """Give one memory whole."""
     kept = desk.home.find(desk.agent, asked.id)
     memory = kept.memory
+    stands = standing_of(desk.home.workplace(), desk.agent, kept)
     beside = {"tags": list(memory.tags), "metadata": memory.metadata, "payload": memory.payload}
     lines = [entry_of(kept.id, memory, kept.tier)]
     lines += [entry(name, _spelled(value)) for name, value in beside.items() if value]
+    lines += [entry("superseded, read instead", stands.survivor)] if stands.survivor else []
     text = fenced(lines)
-    about = _about(desk.home, kept)
+    about = _about(desk.home, kept) | stands.as_json()
     return Answer({**about, "importance": memory.importance, "quoted": text}, text)
 
 

@@ -10,6 +10,7 @@ from skymem.app import now
 from skymem.canaries import recall_and_note
 from skymem.explain import explain as explained
 from skymem.jobs.detail import raise_failure
+from skymem.jobs.finding import standing_of
 from skymem.policy.form import Admitted
 from skymem.policy.rank import LIMIT, RECENCY_BIAS, SEMANTIC_WEIGHT
 from skymem.prompting import Beside
@@ -154,6 +155,7 @@ def show(desk: Reading, id: Id) -> Answer:  # noqa: A002  (the path's own word)
             "agent": desk.agent,
             "tier": kept.tier,
             "file": f"memory/{desk.agent}/{kept.file}",
+            **standing_of(desk.home.workplace(), desk.agent, kept).as_json(),
             "memory": kept.memory.fields,
         }
     )

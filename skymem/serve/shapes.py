@@ -92,6 +92,9 @@ class Shown(Told):
     id: str
     agent: str
     tier: str
+    standing: str | None
+    superseded_by: str | None
+    survivor: str | None
     memory: dict[str, Any]
 
 

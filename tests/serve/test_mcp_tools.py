@@ -66,6 +66,20 @@ def test_what_is_stored_is_found_by_a_line_and_read_whole(client: Spoken) -> Non
     assert client.text("memory_get", id=name) == whole["quoted"]
 
 
+def test_what_was_superseded_names_what_holds_now(client: Spoken) -> None:
+    first = client.store("the llama census is on Monday")
+    second = client.done("memory_update", id=first, content="the llama census is on Tuesday")["id"]
+    third = client.done("memory_update", id=second, content="the llama census is on Friday")["id"]
+    told = client.done("memory_get", id=first)
+    assert (told["standing"], told["superseded_by"], told["survivor"]) == (
+        "superseded", second, third,
+    )  # fmt: skip
+    assert f"[superseded, read instead] {third}" in told["quoted"]
+    told = client.done("memory_get", id=third)
+    assert (told["standing"], told["survivor"]) == ("active", None)
+    assert "superseded" not in told["quoted"]
+
+
 def test_a_recorded_text_is_data_whatever_it_says(client: Spoken) -> None:
     name = client.store(INJECTION, origin="tool", tags=["inject"])
     for text in (

@@ -69,11 +69,17 @@ def test_it_is_corrected_forgotten_and_explained(api: Api, agent: str) -> None:
     corrected = api.client.patch(f"{base}/{old}", json={"content": "the ferry leaves at ten"})
     new = corrected.json()["id"]
     explained = api.get(f"{base}/{old}/explain").json()
+    shown = api.get(f"{base}/{old}").json()
     forgotten = api.client.delete(f"{base}/{new}")
 
     assert explained["superseded_by"] == new
+    assert [shown[key] for key in ("standing", "superseded_by", "survivor")] == [
+        "superseded", new, new,
+    ]  # fmt: skip
     assert forgotten.json()["forgotten"] == 1
     assert api.get(f"{base}/{new}").json()["tier"] == "trash"
+    back = api.get(f"{base}/{old}").json()
+    assert (back["standing"], back["survivor"]) == ("active", None)
     assert api.client.delete(f"{base}/{new}").status_code == 404
 
 
