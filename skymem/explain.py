@@ -171,8 +171,6 @@ def _explain(
         runs=runs,
         importance=worth(kept.memory, kinds, _counting(predicting, kept)),
         predicted=_predicted(work, predicting, kept),
-        importance=worth(kept.memory, kinds, _counting(predicting, kept.memory)),
-        predicted=_predicted(work, predicting, kept.memory),
         alike=foretelling.alike(work.engine, why),
     )
 

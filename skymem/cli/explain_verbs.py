@@ -123,10 +123,8 @@ def explanation(found: "Explanation") -> Iterator[tuple[str, int]]:
         yield "no run has seen it yet: the next one records it", 2
     if found.kept is not None:
         yield from _gates(found)
+        yield from _alike(found)
         yield from _next(found)
-        _gates(found)
-        _alike(found)
-        _next(found)
 
 
 def _what(found: "Explanation") -> Iterator[tuple[str, int]]:
@@ -232,33 +230,29 @@ def _gate(gate: "Gate") -> str:
     return f"{gate.gate}{value}{against}{note}: {opens}{why and ': ' + why}"
 
 
-def _next(found: "Explanation") -> Iterator[tuple[str, int]]:
-    yield "what comes next", 0
-
-
-def _alike(found: "Explanation") -> None:
+def _alike(found: "Explanation") -> Iterator[tuple[str, int]]:
     """Say what is near to it in meaning, and what becomes of them."""
     looked = found.alike
     if looked is None:
         return
-    render.line("what says the same")
+    yield "what says the same", 0
     if looked.why:
-        render.paragraph(f"not looked for: {looked.why}", 2)
+        yield f"not looked for: {looked.why}", 2
     once = f", once it is {looked.once}" if looked.once else ""
     for one in looked.near:
         how = f"likeness {one.likeness:.2f} against {one.threshold:g}"
         if one.merges:
             told = f"the next {looked.job} will merge it with {one.id}{once} ({how}; "
-            render.paragraph(f"{told}second look agrees)", 2)
+            yield f"{told}second look agrees)", 2
         else:
             why = _APART.get(one.gate, one.gate).format(one.gate)
-            render.paragraph(f"apart from {one.id} ({how}): {why}", 2)
+            yield f"apart from {one.id} ({how}): {why}", 2
     if not looked.near and not looked.why:
-        render.line(f"  nothing in long-term is as near as {looked.threshold:g}")
+        yield f"nothing in long-term is as near as {looked.threshold:g}", 2
 
 
-def _next(found: "Explanation") -> None:
-    render.line("what comes next")
+def _next(found: "Explanation") -> Iterator[tuple[str, int]]:
+    yield "what comes next", 0
     steps = found.next()
     if found.exemption is not None and found.kept_by != "pinned":
         job = found.exemption.job

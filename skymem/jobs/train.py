@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
-from skymem.jobs.fitting import check_installed, fit
-from skymem.jobs.agent_by_agent import agent_by_agent
 from skymem.jobs.fitting import Fitted, check_installed, fit, fit_meaning
 from skymem.jobs.learning import Taught, taught_by
 from skymem.jobs.meaning import (
@@ -29,12 +27,9 @@ from skymem.jobs.meaning import (
 )
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Plan
-from skymem.policy.judging import Verdict, figures, verdict
-from skymem.policy.prediction import Model
-from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson, spread_of
 from skymem.policy.judging import Verdict, figures, is_surely_better, verdict
 from skymem.policy.prediction import Meaning, Model
-from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson
+from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson, spread_of
 from skymem.stores.catalog import Catalog
 from skymem.stores.importance_models import in_force, is_set_aside, keep_model
 
@@ -219,7 +214,6 @@ def _learn(
     return replace(model, told=told), decided
 
 
-def _numbers(each: Sequence[Trained]) -> dict[str, Any]:
 def _with_meanings(
     model: Model,
     fitted: Fitted,
@@ -272,9 +266,7 @@ def _decided(held: Sequence[Lesson], guesses: Mapping[str, list[float]]) -> Verd
     )
 
 
-def _detail(
-    work: Workplace, each: Sequence[Trained], started: float, *, dry_run: bool
-) -> dict[str, Any]:
+def _numbers(each: Sequence[Trained]) -> dict[str, Any]:
     taken = sum(one.taken for one in each)
     return {
         "eligible": sum(one.told.get("lessons", 0) for one in each),
