@@ -14,24 +14,19 @@ from typing import Any, Final
 
 import pytest
 
-from tests.systemd.units import ROOT, SYSTEM, SYSTEM_API, SYSUSERS, USER
+from tests.systemd.units import ROOT, SYSTEM
 
 NAMESPACES: Final = ("--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup")
 SYSTEMD: Final = Path("/lib/systemd/systemd")
 PYTHON: Final = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 PREPARE: Final = """
-cp {system} {system_api} etc/systemd/system/
-mkdir -p etc/sysusers.d etc/systemd/user
-cp {user} etc/systemd/user/
-cp {sysusers} etc/sysusers.d/
-chroot . systemd-sysusers /etc/sysusers.d/{sysusers_name}
-chroot . useradd --create-home --groups skymem agent
-chroot . useradd --create-home stranger
+mkdir -p var/lib/prometheus/node-exporter
 
-# The virtual environment of README, made of the one that runs the tests.
+# The virtual environment of docs/install.md, made of the one that runs the tests.
 venv=opt/skymem/.venv
 mkdir -p $venv/bin $venv/lib/{python}/site-packages opt/skymem/code opt/skymem/packages opt/python
+mkdir -p $venv/share/skymem && cp -r {units} $venv/share/skymem/
 mount --bind {code} opt/skymem/code && mount -o remount,bind,ro opt/skymem/code
 mount --bind {packages} opt/skymem/packages && mount -o remount,bind,ro opt/skymem/packages
 mount --bind {base} opt/python && mount -o remount,bind,ro opt/python
@@ -55,11 +50,7 @@ class Machine:
         self._cgroup = _cgroup_of_its_own()
         (place / "prepare").write_text(
             PREPARE.format(
-                system=SYSTEM,
-                system_api=SYSTEM_API,
-                user=USER,
-                sysusers=SYSUSERS,
-                sysusers_name=SYSUSERS.name,
+                units=SYSTEM.parent,
                 code=ROOT,
                 packages=sysconfig.get_path("purelib"),
                 base=sys.base_prefix,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.systemd.machine import Machine, why_not
+from tests.systemd.units import documented
 
 HOME = "/var/lib/skymem"
 SHORT_TERM = f"{HOME}/memory/sky/short_term.jsonl"
@@ -17,9 +18,9 @@ LINE = '{"ts": 1700000000, "type": "short", "content": "The cat is warm", "impor
 CGROUP = "/sys/fs/cgroup/system.slice/{unit}.service/cgroup.procs"
 API = "skymem-api"
 
-INSTALL = f"""
-install -d -m 2750 -o skymem -g skymem {HOME}
-runuser -u skymem -- skymem init {HOME}
+SHARED = f"""
+useradd --create-home --groups skymem agent
+useradd --create-home stranger
 sed -i 's/^# *access:.*/access: group/' {HOME}/retention_rules.yaml
 sed -i 's/minutes: 10/seconds: 5/; s/minutes: 5/seconds: 4/' {HOME}/schedule.yaml
 chmod 640 {HOME}/*.yaml
@@ -37,16 +38,19 @@ DEADLY = "SystemCallErrorNumber=\nSystemCallFilter=mbind\nRestartSec=1s\n"
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A machine with skymem installed as README says, and nothing started."""
+    """A machine with skymem installed as docs/install.md says, and nothing started."""
     if reason := why_not():
         pytest.skip(reason)
     booted = Machine(tmp_path_factory.mktemp("machine"))
     booted.wait_until_up()
     try:
-        booted.run(INSTALL)
+        for part in (2, 3):
+            booted.run(documented(part))
+        booted.run(SHARED)
+        dropin = "/etc/systemd/system/$unit.service.d"
         booted.run(
-            "for unit in skymem skymem-api; do d=/etc/systemd/system/$unit.service.d; mkdir -p $d;"
-            f"printf '[Service]\n{DEADLY}' >$d/test.conf; done; systemctl daemon-reload"
+            f"for unit in skymem skymem-api skymem-metrics; do mkdir -p {dropin};"
+            f"printf '[Service]\n{DEADLY}' >{dropin}/test.conf; done; systemctl daemon-reload"
         )
         yield booted
     finally:
@@ -60,7 +64,7 @@ def kept(machine: Machine) -> Machine:
     runs = json.dumps({"entries": OVERDUE})
     machine.run(f"umask 077; mkdir -p {HOME}/state; echo '{runs}' >{HOME}/state/runs.json")
     machine.run(f"chown -R skymem:skymem {HOME}/state; chmod 2770 {HOME}/state")
-    machine.run("systemctl start skymem")
+    machine.run(documented(4))
     machine.wait_for(lambda: machine.code(f"test -e {SHORT_TERM}") == 0)
     machine.run(f"chmod 2770 {HOME}/memory {HOME}/memory/sky")
     assert machine.code(f"echo '{LINE}' >>{SHORT_TERM}", user="agent") == 0
@@ -85,6 +89,14 @@ def processes(machine: Machine, unit: str = "skymem") -> dict[str, str]:
     script = f"for p in $(cat {cgroup}); do echo $p $(tr '\\0' ' ' </proc/$p/cmdline); done"
     lines = machine.run(script, check=False).splitlines()
     return {line.split()[0]: line for line in lines if line[0].isdigit()}
+
+
+def test_the_install_made_what_it_says(machine: Machine) -> None:
+    told = machine.run(f"stat -c '%a %U %G' {HOME}; getent passwd skymem")
+    assert told.split("\n")[0] == "2750 skymem skymem"
+    assert told.rstrip().endswith(":/usr/sbin/nologin")
+    for part in (2, 3):
+        machine.run(documented(part))  # a second time it finds everything there
 
 
 def test_a_promotion_and_the_engine_run_in_the_sandbox(kept: Machine) -> None:
@@ -153,6 +165,20 @@ def test_the_journal_has_each_line_with_its_priority_and_no_memory(kept: Machine
     assert not any("timestamp" in one for one in told)
     assert "cat is warm" not in kept.journal()
     assert "reports" not in kept.journal()
+
+
+def test_the_numbers_are_written_for_who_may_not_see_the_home(kept: Machine) -> None:
+    kept.run(documented(5))
+    file = "/var/lib/prometheus/node-exporter/skymem.prom"
+    kept.wait_for(lambda: kept.code(f"test -s {file}") == 0)
+    told = kept.run(f"cat {file}", user="stranger")
+    assert 'skymem_memories{agent="sky",tier="long"} 2' in told
+    assert "skymem_daemon_up 1" in told
+    assert kept.run(f"stat -L -c '%a %U' {file}").split() == ["644", "skymem"]
+    kept.run("systemctl stop skymem-metrics.timer")
+    kept.run("systemctl start skymem-metrics.service")
+    assert kept.show("Result", "skymem-metrics") == "success"
+    assert kept.code(f"test -s {file}") == 0, "it stays when the service has ended"
 
 
 @pytest.fixture(scope="module")
@@ -239,3 +265,11 @@ def test_rules_that_are_not_usable_do_not_loop(kept: Machine) -> None:
         assert "colour" in kept.journal(), "the journal says what is wrong"
     finally:
         kept.run(f"cp -p /tmp/retention_rules.yaml {HOME}/; systemctl reset-failed skymem")
+
+
+def test_what_is_taken_away_leaves_the_home(kept: Machine) -> None:
+    before = kept.run(f"cat {HOME}/memory/sky/long_term.jsonl")
+    kept.run(documented("Away with it"))
+    assert kept.code("systemctl cat skymem skymem-api skymem-metrics.timer") != 0
+    assert processes(kept) == {}
+    assert kept.run(f"cat {HOME}/memory/sky/long_term.jsonl") == before

@@ -1,5 +1,6 @@
 """The shipped units, as systemd's own tools judge them (hazards F1, F3, F5, F6)."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.systemd.units import (
     ROOT,
     SYSTEM,
     SYSUSERS,
+    TMPFILES,
     USER,
     program,
     run_tool,
@@ -103,13 +105,38 @@ def test_the_user_unit_says_nothing_else_than_the_system_unit() -> None:
     assert {key for key in user if user[key] != system.get(key)} <= DIFFER
 
 
-def test_the_user_and_the_group_are_made(tmp_path: Path) -> None:
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The root of a machine where user, group and directory were made."""
     (tmp_path / "etc").mkdir()
-    made = run_tool("systemd-sysusers", f"--root={tmp_path}", SYSUSERS)
-    assert made.returncode == 0, made.stderr
-    fields = (tmp_path / "etc/passwd").read_text().strip().split(":")
+    rehearsed = run_tool("systemd-sysusers", "--dry-run", f"--root={tmp_path}", SYSUSERS)
+    assert (rehearsed.returncode, list((tmp_path / "etc").glob("passwd"))) == (0, [])
+    for _ in range(2):  # a second time it finds them there
+        for tool in (("systemd-sysusers",), ("systemd-tmpfiles", "--create")):
+            file = SYSUSERS if tool[0] == "systemd-sysusers" else TMPFILES
+            told = run_tool(*tool, f"--root={tmp_path}", file)
+            assert told.returncode == 0, told.stderr
+            assert "Unknown" not in told.stderr
+    return tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_directory_of_the_home_is_made_as_the_unit_would(made: Path) -> None:
+    (line,) = [one for one in TMPFILES.read_text().splitlines() if one[0] != "#"]
+    kind, path, mode, user, group, age = line.split()
+    assert (kind, path, age) == ("d", setting(SYSTEM, "WorkingDirectory"), "-")
+    assert (mode, user, group) == (
+        setting(SYSTEM, "StateDirectoryMode"), setting(SYSTEM, "User"), setting(SYSTEM, "Group"),
+    )  # fmt: skip
+    found = (made / path.lstrip("/")).stat()
+    uid = int((made / "etc/passwd").read_text().split(":")[2])
+    assert (oct(found.st_mode & 0o7777), found.st_uid) == (f"0o{mode}", uid)
+
+
+def test_the_user_and_the_group_are_made(made: Path) -> None:
+    fields = (made / "etc/passwd").read_text().strip().split(":")
     assert (fields[0], fields[5]) == ("skymem", setting(SYSTEM, "WorkingDirectory"))
-    assert (tmp_path / "etc/group").read_text().startswith("skymem:")
+    assert (made / "etc/group").read_text().startswith("skymem:")
     assert setting(SYSTEM, "User") == setting(SYSTEM, "Group") == "skymem"
 
 

@@ -1,6 +1,7 @@
-"""The shipped units, read as text, and systemd's own tools for them."""
+"""The shipped units, read as text, systemd's own tools for them, and the documented install."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,10 @@ ROOT = Path(__file__).parents[2]
 SYSTEM = ROOT / "systemd/skymem.service"
 SYSTEM_API = ROOT / "systemd/skymem-api.service"
 USER = ROOT / "systemd/user/skymem.service"
+METRICS = ROOT / "systemd/skymem-metrics.service"
+TIMER = METRICS.with_suffix(".timer")
+TMPFILES = ROOT / "systemd/tmpfiles.d/skymem.conf"
+INSTALL = ROOT / "docs/install.md"
 SYSUSERS = ROOT / "systemd/sysusers.d/skymem.conf"
 
 
@@ -63,3 +68,15 @@ def with_a_program_that_is_there(unit: Path, place: Path) -> Path:
     copy = place / unit.name
     copy.write_text(text.replace(program(unit), f"{sys.executable} -m skymem"))
     return copy
+
+
+def documented(part: int | str) -> str:
+    """The commands of a part of docs/install.md, by its number or title, as root gives them."""
+    title = re.escape(f"{part}." if isinstance(part, int) else part)
+    text = INSTALL.read_text()
+    section = re.search(rf"^## {title}.*?(?=^## |\Z)", text, re.M | re.S)
+    assert section is not None
+    block = re.search(r"^```sh\n(.*?)^```$", section[0], re.M | re.S)
+    assert block is not None
+    said = block[1].replace("sudo -u skymem ", "runuser -u skymem -- ")
+    return "set -e\n" + said.replace("sudo ", "")
