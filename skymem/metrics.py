@@ -161,9 +161,9 @@ def _last_words(samples: Samples, agent: str, results: Mapping[str, Any]) -> Non
         samples.add("skymem_flood_held", held, agent)
     pruned = _last_of(agent, results, ("prune",))
     budget = _part(_part(_part(pruned or EMPTY, "agents"), agent), "budget")
-    for tier, told in budget.items():
+    for tier in budget:
         for name in ("allowed", "spent"):
-            samples.add(f"skymem_loss_budget_{name}", told.get(name), agent, tier)
+            samples.add(f"skymem_loss_budget_{name}", _part(budget, tier).get(name), agent, tier)
 
 
 def _last_of(

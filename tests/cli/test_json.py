@@ -43,6 +43,7 @@ KEYS = [
     pytest.param(["check"], {"health", "reasons", "alarms"}, id="check"),
     pytest.param(["alarms"], {"health", "alarms"}, id="alarms"),
     pytest.param(["alarms", "--explain", "flood"], {"alarms"}, id="alarms --explain"),
+    pytest.param(["metrics"], {"metrics"}, id="metrics"),
     pytest.param(["pause", "memory_rotate_check"], {"jobs"}, id="pause"),
     pytest.param(["resume", "memory_rotate_check"], {"jobs"}, id="resume"),
 ]

@@ -79,7 +79,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         home("pause", "resting")
         runs = place / "state/runs.json"
-        wait_until(lambda: '"last_effective": 1' in runs.read_text(), "a run that did something")
+        effective = '"last_effective": 1'
+        wait_until(lambda: effective in runs.read_text(), "a run that did something", seconds=300)
         yield home("metrics").out
     finally:
         daemon.terminate()
