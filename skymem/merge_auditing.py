@@ -14,7 +14,8 @@ from skymem.errors import UsageError
 from skymem.jobs.workplace import Workplace
 from skymem.policy.alike import copy_key
 from skymem.policy.merge_audit import Merged, Verdicts, figures, read_labels, sample, spelled
-from skymem.stores.catalog import EVIDENCE, SUPERSEDES, Catalog
+from skymem.stores.aspects import EVIDENCE, SUPERSEDES
+from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.lock import held

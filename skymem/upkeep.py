@@ -20,7 +20,7 @@ from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Plan
 from skymem.model.strict_json import LineDamage
 from skymem.recall.listing import pattern_of
-from skymem.stores.catalog import EVIDENCE
+from skymem.stores.aspects import EVIDENCE
 from skymem.stores.damages import damaged_lines
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import Lifecycle

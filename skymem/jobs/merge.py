@@ -151,7 +151,7 @@ class Candidates:
         before = self._sight.now_us - round(after * SECOND_US)
         yield from (one for one in self._life.unlimited(before) if one.tier == "long")
         if not self._life.is_searched("merge"):
-            yield from self._life.repeated("long")
+            yield from self._life.repeated()
         elif waiting := self._life.waiting("merge"):
             found = self._long.read(sorted(waiting))
             self._waits |= self._long.may_stand_again(waiting - found.keys())

@@ -11,12 +11,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
-from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
-from skymem.policy import standing
-from skymem.policy.alike import word_key
+from skymem.stores.aspects import REMOVED, SUPERSEDES, Link, aspects, links_of
 from skymem.stores.catalog_file import (
     catalog_path,
     connect,
@@ -24,6 +22,7 @@ from skymem.stores.catalog_file import (
     connect_to_copy,
     set_aside,
 )
+from skymem.stores.catalog_gone import forget_files
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
@@ -48,13 +47,18 @@ WHERE repeats.agent = ? AND id IN ({}) AND tier IN ('long', 'archive') ORDER BY 
 
 _INSERT: Final = "INSERT OR IGNORE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-SUPERSEDES: Final = "supersedes"
-EVIDENCE: Final = "evidence"
-REMOVED: Final = "removed"
-"""Superseded by what is in trash: no more, unless something took the place of that as well."""
-
-Link: TypeAlias = tuple[str, str, str]
-"""What is referred to, how, and by which memory."""
+# What long-term says twice. Told apart from the rest once, where all of it is read, and line by
+# line where some are appended.
+_TWICE_IN_ALL: Final = """
+INSERT OR IGNORE INTO twice SELECT agent, words FROM memories INDEXED BY memories_by_words
+WHERE agent = ? AND words IS NOT NULL GROUP BY words HAVING COUNT(*) > 1
+"""
+_TWICE: Final = """
+INSERT OR IGNORE INTO twice SELECT ?1, words FROM memories AS new INDEXED BY memories_by_place
+WHERE file = ?2 AND start >= ?3 AND words IS NOT NULL AND EXISTS (
+    SELECT 1 FROM memories AS other INDEXED BY memories_by_words
+    WHERE other.agent = ?1 AND other.words = new.words AND other.id <> new.id)
+"""
 
 
 class Found(NamedTuple):
@@ -168,11 +172,14 @@ class Catalog:
         ):
             return
         with self._writing():
-            if not all(still_there(on_disk.get(name), row) for name, row in rows.items()):
-                # Files can share ids, and an id is kept once: all of them are read again.
-                for table in ("memories", "repeats", "links", "files", "short_indexed"):
-                    self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
-                rows = {}
+            gone = {
+                name: row.file
+                for name, row in rows.items()
+                if not still_there(on_disk.get(name), row)
+            }
+            if gone:
+                whole = not forget_files(self._database, agent.name, [*gone.values()])
+                rows = {name: row for name, row in rows.items() if not whole and name not in gone}
             for name, path in on_disk.items():
                 if not unchanged(path, rows.get(name)):
                     self._read(agent.name, name, path, rows.get(name))
@@ -192,6 +199,8 @@ class Catalog:
             else:
                 entries = read_entries(fd, start, stop, TIER_LINE_BYTES_MAX)
                 self._insert(agent, file, start, entries, links)
+            if tier == "long":
+                self._note_twice(agent, file, start)
             self._database.executemany(
                 "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?)",
                 ((agent, *link, file) for link in links),
@@ -205,7 +214,8 @@ class Catalog:
 
     def _file(self, agent: str, tier: str, name: str) -> int:
         self._database.execute(
-            "INSERT OR IGNORE INTO files VALUES (NULL, ?, ?, ?, 0, 0, 0, x'', 0, 0, NULL, '', 0)",
+            "INSERT OR IGNORE INTO files (agent, tier, name, inode, read_to, mtime_ns, tail, "
+            "memories, damaged) VALUES (?, ?, ?, 0, 0, 0, x'', 0, 0)",
             (agent, tier, name),
         )
         query = "SELECT file FROM files WHERE agent = ? AND name = ?"
@@ -222,9 +232,10 @@ class Catalog:
         """Take in entries from `start` on; what they refer to goes to `links`."""
         damaged = 0
         oldest: int | None = None
+        newest: int | None = None
 
         def rows() -> Iterator[tuple[Any, ...]]:
-            nonlocal damaged, oldest
+            nonlocal damaged, oldest, newest
             for entry in entries:
                 if isinstance(entry, Damage):
                     damaged += 1
@@ -232,20 +243,30 @@ class Catalog:
                 memory = entry.memory
                 name = entry.id or memory.source_id or entry.digest.hex()
                 time_us = memory.time_us
-                if time_us is not None and (oldest is None or time_us < oldest):
-                    oldest = time_us
+                if time_us is not None:
+                    oldest = time_us if oldest is None else min(oldest, time_us)
+                    newest = time_us if newest is None else max(newest, time_us)
                 links.extend(links_of(name, memory))
                 place = (file, entry.start, entry.end, time_us)
-                yield (agent, name, entry.digest, *place, *_aspects(memory))
+                yield (agent, name, entry.digest, *place, *aspects(memory))
 
         self._database.executemany(_INSERT, rows())
         query = "SELECT COUNT(*) FROM memories WHERE file = ? AND start >= ?"
         added = self._database.execute(query, (file, start)).fetchone()[0]
         self._database.execute(
-            "UPDATE files SET memories = memories + ?, damaged = damaged + ?, "
-            "oldest_us = MIN(COALESCE(oldest_us, ?), COALESCE(?, oldest_us)) WHERE file = ?",
-            (added, damaged, oldest, oldest, file),
+            "UPDATE files SET memories = memories + ?1, damaged = damaged + ?2, "
+            "oldest_us = MIN(COALESCE(oldest_us, ?3), COALESCE(?3, oldest_us)), "
+            "newest_us = MAX(COALESCE(newest_us, ?4), COALESCE(?4, newest_us)) WHERE file = ?5",
+            (added, damaged, oldest, newest, file),
         )
+
+    def _note_twice(self, agent: str, file: int, start: int) -> None:
+        """Note what long-term says twice, now that it was read from `start` on."""
+        if start:
+            self._database.execute(_TWICE, (agent, file, start))
+        else:
+            self._database.execute("DELETE FROM twice WHERE agent = ?", (agent,))
+            self._database.execute(_TWICE_IN_ALL, (agent,))
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -365,28 +386,3 @@ class Catalog:
             self._database.execute(
                 "INSERT OR REPLACE INTO known VALUES (?, ?, ?)", (agent, digests, json.dumps(named))
             )
-
-
-def links_of(name: str, memory: Memory) -> Iterator[Link]:
-    """What a memory refers to; itself is nothing to refer to."""
-    for target in memory.supersedes:
-        if target != name:
-            yield target, SUPERSEDES, name
-    for target in memory.evidence_ids:
-        if target != name:
-            yield target, EVIDENCE, name
-
-
-def storable(text: str) -> str:
-    """A text as a database takes it: half a surrogate pair is a question mark (hazard A9)."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _aspects(memory: Memory) -> tuple[int | None, float | None, str, bool, bytes | None, bool]:
-    """What queries ask for: expiry, worth, kind, lack of a ttl, what it says, whether pinned."""
-    expires_us = standing.expires_us(memory)
-    unlimited = memory.stability == "volatile" and expires_us is None
-    words = word_key(memory.content) if memory.content else None
-    kind = memory.kind or (f"record:{memory.record_type}" if memory.record_type else "")
-    kind = storable(kind)
-    return expires_us, memory.importance, kind, unlimited, words, memory.pinned

@@ -9,8 +9,8 @@ from typing import Final
 
 from skymem.stores.home import HomePaths
 
-SCHEMA_VERSION: Final = 5
-READABLE_VERSIONS: Final = (0, 1, 2, 3, 4, SCHEMA_VERSION)
+SCHEMA_VERSION: Final = 6
+READABLE_VERSIONS: Final = (0, 1, 2, 3, 4, 5, SCHEMA_VERSION)
 
 _MEMORIES: Final = """
 CREATE TABLE memories (
@@ -24,6 +24,10 @@ CREATE INDEX memories_by_expiry ON memories (agent, expires_us) WHERE expires_us
 CREATE INDEX memories_unlimited ON memories (agent, time_us) WHERE unlimited = 1;
 CREATE INDEX memories_pinned ON memories (agent) WHERE pinned = 1;
 CREATE INDEX memories_by_words ON memories (agent, words) WHERE words IS NOT NULL;
+CREATE INDEX memories_by_worth ON memories (agent, importance, time_us)
+    WHERE importance IS NOT NULL;
+CREATE INDEX memories_unweighed ON memories (agent, kind, time_us) WHERE importance IS NULL;
+CREATE TABLE twice (agent TEXT, words BLOB, PRIMARY KEY (agent, words)) WITHOUT ROWID;
 CREATE TABLE searched (agent TEXT, job TEXT, files TEXT, PRIMARY KEY (agent, job));
 CREATE TABLE judged (run TEXT PRIMARY KEY, agent TEXT, ts REAL, judged TEXT);
 CREATE TABLE links (
@@ -35,9 +39,15 @@ CREATE TABLE repeats (
 CREATE TRIGGER taken BEFORE INSERT ON memories
 WHEN EXISTS (SELECT 1 FROM memories WHERE agent = NEW.agent AND id = NEW.id)
 BEGIN
-    UPDATE files SET memories = memories - 1
+    UPDATE files SET memories = memories - 1, indexed = indexed - (indexed_to > (
+        SELECT start FROM memories WHERE agent = NEW.agent AND id = NEW.id))
     WHERE tier = 'trash' AND (SELECT tier FROM files WHERE file = NEW.file) <> 'trash'
     AND file = (SELECT file FROM memories WHERE agent = NEW.agent AND id = NEW.id);
+    INSERT OR IGNORE INTO repeats
+    SELECT agent, id, digest, file, start, end FROM memories
+    WHERE agent = NEW.agent AND id = NEW.id
+    AND (SELECT tier FROM files WHERE files.file = memories.file) = 'trash'
+    AND (SELECT tier FROM files WHERE file = NEW.file) <> 'trash';
     DELETE FROM memories WHERE agent = NEW.agent AND id = NEW.id
     AND (SELECT tier FROM files WHERE files.file = memories.file) = 'trash'
     AND (SELECT tier FROM files WHERE file = NEW.file) <> 'trash';
@@ -51,8 +61,9 @@ END;
 # `unlimited`: volatile without a ttl, what merge looks for (row N8). `words`: the key of texts that
 # say the same but for case and punctuation. `pinned`: by its own line. `relation`: see
 # `catalog.Link`. `repeats`: the lines whose id another line has already, which is the one in
-# `memories`. `taken`: what a hand puts into a tier is there, even where trash had it, whichever of
-# the two files is read first.
+# `memories`, be they in trash. `twice`: words of long-term that another line said already when they
+# came, or did then. `taken`: what a hand puts into a tier is there, even where trash had it,
+# whichever of the two files is read first.
 
 _SCHEMA: Final = """
 CREATE TABLE files (
@@ -60,6 +71,7 @@ CREATE TABLE files (
     read_to INTEGER, mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER,
     oldest_us INTEGER,
     epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
+    newest_us INTEGER, indexed INTEGER NOT NULL DEFAULT 0,
     UNIQUE (agent, name));
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
 CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
@@ -94,12 +106,24 @@ CREATE TABLE waiting (
 """
 # `let_go`: see `stores.vectorless`. `waiting`: what a job passed over for a reason that passes.
 
+_FROM_VERSION_5: Final = """
+DROP TABLE repeats;
+"""
+
+_NEW_IN_6: Final = """
+ALTER TABLE files ADD COLUMN newest_us INTEGER;
+ALTER TABLE files ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+"""
+
+_ANEW: Final = (_FROM_VERSION_5, _FROM_VERSION_3, _FROM_VERSION_2, _NEW_IN_6, _MEMORIES)
+
 _STEPS: Final = {
     0: (_SCHEMA, _MEMORIES, _FROM_VERSION_4),
-    1: (_FROM_VERSION_1, _FROM_VERSION_2, _MEMORIES, _FROM_VERSION_4),
-    2: (_FROM_VERSION_2, _MEMORIES, _FROM_VERSION_4),
-    3: (_FROM_VERSION_3, _FROM_VERSION_2, _MEMORIES, _FROM_VERSION_4),
-    4: (_FROM_VERSION_4,),
+    1: (_FROM_VERSION_1, _FROM_VERSION_2, _NEW_IN_6, _MEMORIES, _FROM_VERSION_4),
+    2: (_FROM_VERSION_2, _NEW_IN_6, _MEMORIES, _FROM_VERSION_4),
+    3: (_FROM_VERSION_3, _FROM_VERSION_2, _NEW_IN_6, _MEMORIES, _FROM_VERSION_4),
+    4: (*_ANEW, _FROM_VERSION_4),
+    5: _ANEW,
 }
 
 COPY_TRIES: Final = 3

@@ -16,6 +16,7 @@ from skymem.stores.vectorless import vectorless
 TIERS: Final = ("long", "archive")
 
 _AT: Final = "CASE WHEN epoch = ? THEN indexed_to ELSE 0 END"
+_INDEXED: Final = "CASE WHEN epoch = ? THEN indexed ELSE 0 END"
 
 
 class Place(NamedTuple):
@@ -55,21 +56,19 @@ class IndexCursors:
         return self._epoch
 
     def owed(self, tier: str) -> int:
-        """How many memories of a tier are beyond the cursors; costs what is owed.
+        """How many memories of a tier are beyond the cursors; costs the same, however many.
 
         Of long-term and archives, those that should have a vector.
         """
         query = (
-            f"SELECT file, name, memories, {_AT} FROM files "  # noqa: S608  (a constant)
+            f"SELECT name, memories - {_INDEXED}, {_AT} FROM files "  # noqa: S608  (constants)
             "WHERE agent = ? AND tier = ? AND (epoch <> ? OR indexed_to < read_to)"
         )
-        values = (self._epoch, self._agent, tier, self._epoch)
+        values = (self._epoch, self._epoch, self._agent, tier, self._epoch)
         rows = self._catalog.database.execute(query, values).fetchall()
-        beyond = sum(
-            memories if not at else self._count(file, at) for file, _, memories, at in rows
-        )
+        beyond = sum(max(0, left) for _, left, _ in rows)
         if beyond and tier in TIERS:
-            beyond -= self._vectorless({name: at for _, name, _, at in rows})
+            beyond -= self._vectorless({name: at for name, _, at in rows})
         return beyond
 
     def _vectorless(self, cursors: Mapping[str, int]) -> int:
@@ -77,10 +76,6 @@ class IndexCursors:
         names = sorted(vectorless(self._catalog, self._agent))
         found = self._catalog.find(self._agent, names).values()
         return sum(one.file in cursors and one.start >= cursors[one.file] for one in found)
-
-    def _count(self, file: int, at: int) -> int:
-        query = "SELECT COUNT(*) FROM memories WHERE file = ? AND start >= ?"
-        return int(self._catalog.database.execute(query, (file, at)).fetchone()[0])
 
     def pieces(self, tier: str, limit: int) -> Iterator[Piece]:
         """Yield what is beyond the cursors, at most `limit` at a time; each is to be passed."""
@@ -118,17 +113,25 @@ class IndexCursors:
         try:
             same = self._still_says(piece, reaches)
             if same:
-                database.execute(
-                    "UPDATE files SET epoch = ?, indexed_to = ? "
-                    "WHERE file = ? AND (epoch <> ? OR indexed_to < ?)",
-                    (self._epoch, reaches, piece.file, self._epoch, reaches),
-                )
+                self._advance(piece.file, reaches)
         except BaseException:
             if database.in_transaction:
                 database.execute("ROLLBACK")
             raise
         database.execute("COMMIT")
         return same
+
+    def _advance(self, file: int, reaches: int) -> None:
+        """Move a file's cursor on, and count what it passes; backwards it does not move."""
+        database = self._catalog.database
+        query = f"SELECT {_AT} FROM files WHERE file = ?"  # noqa: S608  (a constant)
+        at = database.execute(query, (self._epoch, file)).fetchone()[0]
+        database.execute(
+            f"UPDATE files SET indexed = {_INDEXED} + (SELECT COUNT(*) FROM memories "  # noqa: S608
+            "WHERE memories.file = files.file AND start >= ? AND start < ?), "
+            "epoch = ?, indexed_to = ? WHERE file = ? AND (epoch <> ? OR indexed_to < ?)",
+            (self._epoch, at, reaches, self._epoch, reaches, file, self._epoch, reaches),
+        )
 
     def _still_says(self, piece: Piece, reaches: int) -> bool:
         """Whether the lines up to `reaches` are those the piece was made of, and those before."""
@@ -145,7 +148,8 @@ class IndexCursors:
     def begin_again(self) -> None:
         """Forget how far the index has come: everything is asked about again."""
         self._catalog.database.execute(
-            "UPDATE files SET epoch = '', indexed_to = 0 WHERE agent = ?", (self._agent,)
+            "UPDATE files SET epoch = '', indexed_to = 0, indexed = 0 WHERE agent = ?",
+            (self._agent,),
         )
 
     def reaches(self, name: str) -> int:

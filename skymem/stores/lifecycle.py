@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.plan import Stored
-from skymem.stores.catalog import REMOVED, Catalog
+from skymem.stores.aspects import REMOVED
+from skymem.stores.catalog import Catalog
 
 # The planner, which has no statistics, would read the whole table: each question names its index.
 _STORED: Final = (
@@ -22,10 +23,23 @@ _OF_FILE: Final = (
     "FROM files CROSS JOIN memories INDEXED BY memories_by_place USING (file) "
     "WHERE files.agent = ? AND name = ? AND tier IN ('long', 'archive') ORDER BY start"
 )
+# Each the next after one: the planner would walk through all there are to find the different ones.
+_WORTHS: Final = """
+SELECT importance FROM memories INDEXED BY memories_by_worth
+WHERE agent = ? AND importance IS NOT NULL AND importance > ? ORDER BY importance LIMIT 1
+"""
+_KINDS: Final = """
+SELECT kind FROM memories INDEXED BY memories_unweighed
+WHERE agent = ? AND importance IS NULL AND kind > ? ORDER BY kind LIMIT 1
+"""
 _BY_KIND: Final = "kind = ? AND kind <> ''"
 
 RECORD: Final = "record:"
 """Before the `record_type` of a structured record, where the catalog keeps a kind."""
+
+
+DIFFERENT_MAX: Final = 1000
+"""Worths, or kinds, that are asked for one by one: some microseconds each."""
 
 
 class Reference(NamedTuple):
@@ -51,14 +65,41 @@ class Lifecycle:
         return self._select("INDEXED BY memories_by_expiry", "expires_us <= ?", now_us)
 
     def old(self, before_us: int, importance_below: float) -> list[Stored]:
-        """Those that happened before a time and are worth less than a number."""
-        found = self._select(
-            "INDEXED BY memories_by_time",
-            "time_us < ? AND (importance IS NULL OR importance < ?)",
-            before_us,
-            importance_below,
-        )
-        return [one for one in found if one.importance < importance_below]
+        """Those that happened before a time and are worth less than a number.
+
+        Worths are few, as a rule, and each has its memories by time: what is worth more is not
+        looked at, however old. Where nearly each memory has a worth of its own, the old are.
+        """
+        worths = self._different(_WORTHS, float("-inf"))
+        kinds = self._different(_KINDS, "")
+        if worths is None or kinds is None:
+            worthless = "time_us < ? AND (importance IS NULL OR importance < ?)"
+            values = (before_us, importance_below)
+            found = self._select("INDEXED BY memories_by_time", worthless, *values)
+            return [one for one in found if one.importance < importance_below]
+        index, where = "INDEXED BY memories_by_worth", "importance = ? AND time_us < ?"
+        found = [
+            one
+            for worth in worths
+            if worth < importance_below
+            for one in self._select(index, where, worth, before_us)
+        ]
+        index = "INDEXED BY memories_unweighed"
+        where = "importance IS NULL AND kind = ? AND time_us < ?"
+        for kind in ("", *kinds):
+            if self._kinds.of(kind or None).importance < importance_below:
+                found += self._select(index, where, kind, before_us)
+        return found
+
+    def _different(self, query: str, after: Any) -> list[Any] | None:
+        """The different answers, in order, from one to the next; None where they are too many."""
+        found: list[Any] = []
+        while row := self._database.execute(query, (self._agent, after)).fetchone():
+            after = row[0]
+            found.append(after)
+            if len(found) > DIFFERENT_MAX:
+                return None
+        return found
 
     def unlimited(self, before_us: int) -> list[Stored]:
         """Volatile ones without a time to live that happened before a time (row N8)."""
@@ -100,16 +141,16 @@ class Lifecycle:
         """Those that say the same but for case and punctuation."""
         return self._select("INDEXED BY memories_by_words", "words = ?", words)
 
-    def repeated(self, tier: str) -> list[Stored]:
-        """Those of a tier whose words stand there more than once; costs what is stored."""
+    def repeated(self) -> list[Stored]:
+        """Those of long-term whose words stand there more than once."""
         rows = self._database.execute(
-            "SELECT words FROM memories INDEXED BY memories_by_words CROSS JOIN files USING (file) "
-            "WHERE memories.agent = ? "
-            "AND tier = ? AND words IS NOT NULL GROUP BY words HAVING COUNT(*) > 1",
-            (self._agent, tier),
+            "SELECT words FROM twice WHERE agent = ? ORDER BY words", (self._agent,)
         ).fetchall()
-        found = (one for (words,) in rows for one in self.same_words(words))
-        return [one for one in found if one.tier == tier]
+        found: list[Stored] = []
+        for (words,) in rows:
+            same = [one for one in self.same_words(words) if one.tier == "long"]
+            found += same if len(same) > 1 else []
+        return found
 
     def is_searched(self, job: str) -> bool:
         """Whether a job has been through all of it, as it is, and found nothing."""
@@ -223,12 +264,9 @@ class Lifecycle:
     def newest_us(self, file: str) -> int | None:
         """When the newest memory of a file happened."""
         row = self._database.execute(
-            "SELECT MAX(time_us) FROM files "
-            "CROSS JOIN memories INDEXED BY memories_by_place USING (file) "
-            "WHERE files.agent = ? AND name = ?",
-            (self._agent, file),
+            "SELECT newest_us FROM files WHERE agent = ? AND name = ?", (self._agent, file)
         ).fetchone()
-        return None if row[0] is None else int(row[0])
+        return None if row is None or row[0] is None else int(row[0])
 
     def references(self, relation: str) -> Iterator[Reference]:
         """Every reference of this sort that a memory of long-term or an archive has."""

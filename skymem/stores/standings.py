@@ -24,7 +24,8 @@ from skymem.policy.standing import (
     single_of,
     standing,
 )
-from skymem.stores.catalog import EVIDENCE, SUPERSEDES, Catalog
+from skymem.stores.aspects import EVIDENCE, SUPERSEDES
+from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.lines import entries_of, last_newline_end, raw_lines
 from skymem.stores.protection import Protection, read_protection

@@ -10,7 +10,8 @@ from typing import Final
 
 from skymem.policy.standing import Link
 from skymem.policy.vectored import without_vector
-from skymem.stores.catalog import SUPERSEDES, Catalog
+from skymem.stores.aspects import SUPERSEDES
+from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
 
 ASKED_AT_ONCE: Final = 500

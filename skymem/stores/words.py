@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from skymem.errors import DiskError
-from skymem.stores.catalog import Catalog, Found, storable
+from skymem.stores.aspects import storable
+from skymem.stores.catalog import Catalog, Found
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.shelf import Shelf

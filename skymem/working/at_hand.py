@@ -22,7 +22,7 @@ from skymem import app
 from skymem.model.plan import Entry
 from skymem.policy.secrets import guard_of
 from skymem.policy.standing import Chains, Link, expires_us, passed_on
-from skymem.stores.catalog import SUPERSEDES
+from skymem.stores.aspects import SUPERSEDES
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import RECORD, Lifecycle
 from skymem.stores.naming import Naming
