@@ -1,7 +1,11 @@
-"""Fills a home's index with made-up vectors for what its long-term holds: FILLED_INDEX HOME."""
+"""Fills a home's index with made-up vectors for what its long-term holds, or begins with.
+
+Run: python -m benchmarks.filled_index HOME [MEMORIES]
+"""
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,7 +52,8 @@ def main() -> None:
     )
     batch: list[Item] = []
     with home.paths.agent("sky").long_term.open("rb") as stream:
-        for raw in stream:
+        most = int(sys.argv[2]) if len(sys.argv) > 2 else None
+        for raw in islice(stream, most):
             memory = read_line(raw)
             batch.append(Item(str(memory.source_id), digest(memory).hex(), memory.content))
             if len(batch) == BATCH:
