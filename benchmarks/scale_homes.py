@@ -15,7 +15,7 @@ from benchmarks.texts import each_text
 from skymem import app
 
 VECTORS_MAX = 100_000
-OF_EACH = 1_000
+OF_EACH = 100
 """Memories of each of many agents."""
 
 RULES = "prune: {older_than: 365d, importance_below: 0}\nengine: {recent: false}\n"
@@ -36,7 +36,7 @@ def with_memories(root: Path, count: int, *, vectors: bool) -> Path:
 
 
 def with_agents(root: Path, count: int) -> Path:
-    """So many agents, each with a thousand memories of its own."""
+    """So many agents, each with a hundred memories of its own."""
     home = root / f"agents-{count}"
     if _begun(home):
         app.init_home(home)

@@ -22,10 +22,10 @@ from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.plan import STAYING, Damage, Decision, Plan
 from skymem.stores.catalog import Catalog
+from skymem.stores.catalog_cut import cut
 from skymem.stores.counts import note_redacted
 from skymem.stores.edits import Edit
 from skymem.stores.ledger import in_batches
-from skymem.stores.rewrite import rewrite
 from skymem.stores.shelf import Reading, Shelf
 from skymem.stores.swap import drain_name
 
@@ -195,7 +195,7 @@ class Carrying:
                 self.shelf.drains.blank(self.shelf.paths.drains / drain_name(self.run))
         for name, decisions in self._elsewhere.items():
             gone = [Edit(decision.start, decision.end) for decision in decisions]
-            rewrite(self.shelf.paths, self.shelf.files, name, gone)
+            cut(self.shelf.paths, self.shelf.files, self.catalog, name, gone)
 
     def _set_damage_aside(self) -> None:
         damages = [

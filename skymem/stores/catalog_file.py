@@ -71,7 +71,7 @@ CREATE TABLE files (
     read_to INTEGER, mtime_ns INTEGER, tail BLOB, memories INTEGER, damaged INTEGER,
     oldest_us INTEGER,
     epoch TEXT NOT NULL DEFAULT '', indexed_to INTEGER NOT NULL DEFAULT 0,
-    newest_us INTEGER, indexed INTEGER NOT NULL DEFAULT 0,
+    newest_us INTEGER, indexed INTEGER NOT NULL DEFAULT 0, cut TEXT,
     UNIQUE (agent, name));
 CREATE TABLE ledger (one INTEGER PRIMARY KEY CHECK (one = 1), inode INTEGER, read_to INTEGER);
 CREATE TABLE open_runs (run TEXT PRIMARY KEY, agent TEXT, begin TEXT);
@@ -113,6 +113,7 @@ DROP TABLE repeats;
 _NEW_IN_6: Final = """
 ALTER TABLE files ADD COLUMN newest_us INTEGER;
 ALTER TABLE files ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN cut TEXT;
 """
 
 _ANEW: Final = (_FROM_VERSION_5, _FROM_VERSION_3, _FROM_VERSION_2, _NEW_IN_6, _MEMORIES)

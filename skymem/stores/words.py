@@ -16,10 +16,11 @@ from typing import Any, Final, NamedTuple
 from skymem.errors import DiskError
 from skymem.stores.aspects import storable
 from skymem.stores.catalog import Catalog, Found
+from skymem.stores.catalog_cut import Cut, cut_since
 from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.shelf import Shelf
-from skymem.stores.tiers import tier_files
+from skymem.stores.tiers import tier_files, tier_of
 from skymem.stores.unchanged import AsRead, still_there, tail_hash
 from skymem.stores.word_file import (
     TABLES,
@@ -157,6 +158,8 @@ class WordIndex(WordLists):
         """
         row = self._rows().get(path.name)
         same = row is not None and row.file == known.file and still_there(path, row)
+        if row is not None and not same and (left := cut_since(catalog, row)):
+            row, same = self._cut(path, known, row, left), True
         at: int | None = row.read_to if row is not None and same else 0
         while at is not None:
             if time_is_up():
@@ -167,6 +170,16 @@ class WordIndex(WordLists):
                 at = self._reached(path.name, known, at) if at else 0
                 at = self._read_some(shelf, catalog, path, known, at)
         return True
+
+    def _cut(self, path: Path, known: AsRead, row: AsRead, left: Cut) -> AsRead:
+        """Mark what left a file, of which nothing else has changed; it goes on where it was."""
+        reached = row.read_to - left.less
+        with self._transaction("BEGIN IMMEDIATE"):
+            tier = tier_of(path.name)
+            self._bury([doc for doc, _, own in self._held(left.ids).values() if own == tier])
+            now = AsRead(known.file, known.inode, reached, 0, _tail_of(path, reached))
+            self._note(path.name, now)
+        return now
 
     def _reached(self, name: str, known: AsRead, at: int) -> int:
         """How far it has come with a file by now, others having written to it as well."""
