@@ -16,7 +16,7 @@ from operator import mul
 from typing import Any, Final, NamedTuple
 
 from skymem.model.memory import Memory
-from skymem.policy.features import VERSION, Feature, features
+from skymem.policy.features import VERSION, Feature, features, values
 from skymem.policy.importance import PREDICTED
 
 FORMAT: Final = 1
@@ -125,13 +125,12 @@ class Model:
             repeats: how many others say the same.
             share: what its meaning adds; None where nobody knows.
         """
-        seen = {one.key: one.value for one in features(memory, repeats)}
-        return self.of_features(seen, share)
+        return self.of_features(values(memory, repeats), share)
 
     def of_features(self, seen: Mapping[str, float], share: float | None = None) -> float:
         """The same of what is seen of one, by key."""
-        known = self.coefficients
-        parts = (known[key] * value for key, value in seen.items() if key in known)
+        known = self.coefficients.get
+        parts = [one * value for key, value in seen.items() if (one := known(key))]
         return self._worth(math.fsum(parts), share)
 
     def _worth(self, seen: float, share: float | None) -> float:

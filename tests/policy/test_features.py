@@ -1,11 +1,13 @@
 """What a model sees of a memory: numbers about it, and none of its words (P12, promise 6)."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skymem.model.memory import Memory
-from skymem.policy.features import BUCKETS, features
+from skymem.policy.features import BUCKETS, features, values
 
 
 def seen(content: str, **fields: object) -> dict[str, float]:
@@ -75,3 +77,14 @@ def test_no_key_is_of_the_memorys_making(content: str, tags: list[str]) -> None:
 def test_a_page_costs_what_a_line_does() -> None:
     found = seen("word " * 100_000 + "zebra")
     assert len(found) < 20
+
+
+@given(st.text("a/.~ p y@:9-2\n", max_size=12), st.integers(0, 5))
+def test_the_quick_way_sees_the_same(text: str, repeats: int) -> None:
+    memory = Memory({"ts": 1, "content": text, "tags": ["a", "A"], "kind": "odd"})
+    seen = {one.key: one.value for one in features(memory, repeats)}
+    assert values(memory, repeats) == seen
+    path = r"\w/\w|\s[~.]?/\w|\w\.(?:py|md)\b"
+    assert ("form: a path" in seen) == bool(re.search(path, text))
+    assert ("form: an address" in seen) == bool(re.search(r"://|\w@\w", text))
+    assert ("form: a date" in seen) <= ("form: a number" in seen)
