@@ -31,6 +31,7 @@ from skymem.model.strict_json import LineDamage
 from skymem.policy.form import Admitted
 from skymem.policy.secrets import Guard, guard_of
 from skymem.policy.trust import most, trust_of
+from skymem.policy.uniting import FIELD as DUPLICATES
 from skymem.stores.lines import entries_of
 from skymem.stores.shelf import Shelf
 from skymem.stores.trash import Trash
@@ -46,7 +47,7 @@ _OWN: Final = frozenset(
 )
 """What only this home can say of a memory, wherever a line has it."""
 
-_LINKS: Final = ("supersedes", "evidence_ids")
+_LINKS: Final = ("supersedes", "evidence_ids", DUPLICATES)
 """Ids of another place: here they could be anybody's, and a link hides what it points at."""
 
 

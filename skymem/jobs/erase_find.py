@@ -195,7 +195,7 @@ def lines_of(path: Path) -> Iterator[tuple[bytes, Entry | Damage]]:
 class _Finder:
     """One search."""
 
-    def __init__(self, sought: Sought, marker: Marker) -> None:
+    def __init__(self, sought: Sought, marker: Marker, united: UnitedFound) -> None:
         self._sought = sought
         self._marker = marker
         self._met: dict[tuple[str, bytes], Target] = {}
@@ -215,7 +215,7 @@ class _Finder:
         self._quotes: list[Piece] = []
         """Records that match as they are."""
 
-        self._united = UnitedFound()
+        self._united = united
         self.found = Found()
 
     def first(self, piece: Piece) -> None:
@@ -382,7 +382,7 @@ def find(work: Workplace, shelf: Shelf, catalog: Catalog, sought: Sought, marker
         DiskError: something can't be read.
         InterruptedRunError: a signal asked to stop.
     """
-    finder = _Finder(sought, marker)
+    finder = _Finder(sought, marker, UnitedFound.of(shelf))
 
     def go_through(take: Callable[[Piece], None]) -> None:
         for number, piece in enumerate(pieces(work, shelf, catalog)):

@@ -109,6 +109,7 @@ class Indexing:
                     self._hand_over_short()
                 what = (self._work, self._engine, noted, self._agent)
                 self.result.let_go += let_go(*what, going)  # once what stands for them is there
+                noted.settle()
                 self._take_out_stale()
             except _OtherwiseNowError:  # ask again about what the cursors are not beyond
                 continue
@@ -125,7 +126,7 @@ class Indexing:
     def _see_who_goes(self, epoch: str) -> tuple[LetGo, list[str]]:
         """Look who should have no vector; gives whom the index has yet to let go."""
         noted = LetGo(self._catalog, self._agent, epoch)
-        self._spared = vectorless(self._catalog, self._agent)
+        self._spared = noted.look()
         if back := noted.back(self._spared):  # the cursors may be beyond them
             self._cursors.begin_again()
             noted.forget(back)
@@ -322,8 +323,7 @@ def is_owed(work: Workplace, catalog: Catalog, agent: str) -> bool:
     cursors = IndexCursors(catalog, agent, index_epoch(work.paths, agent))
     if cursors.owed("long") or cursors.owed("trash"):
         return True
-    noted = LetGo(catalog, agent, cursors.epoch)
-    if noted.is_owed(vectorless(catalog, agent)):
+    if LetGo(catalog, agent, cursors.epoch).is_owed():
         return True
     if not work.rules.engine.recent:
         return False

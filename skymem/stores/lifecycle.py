@@ -157,14 +157,14 @@ class Lifecycle:
         row = self._database.execute(
             "SELECT files FROM searched WHERE agent = ? AND job = ?", (self._agent, job)
         ).fetchone()
-        return row is not None and row[0] == self._files()
+        return row is not None and row[0] == self.state()
 
     def note_searched(self, job: str) -> None:
         """Note that a job has been through all of it, as it is, and found nothing."""
         if not self.is_searched(job):
             self._database.execute(
                 "INSERT OR REPLACE INTO searched VALUES (?, ?, ?)",
-                (self._agent, job, self._files()),
+                (self._agent, job, self.state()),
             )
 
     def fresh(self, job: str, under: str, end: int, limit: int) -> list[Stored]:
@@ -230,7 +230,7 @@ class Lifecycle:
         is_same = (inode, rules) == (str(row[1]), under)
         return int(row[0]), int(row[1]), int(end) if is_same else 0
 
-    def _files(self) -> str:
+    def state(self) -> str:
         """What tells the tiers as they are from what they were or will be."""
         rows = self._database.execute(
             "SELECT name, inode, read_to, mtime_ns FROM files WHERE agent = ? ORDER BY name",

@@ -14,7 +14,8 @@ from skymem.stores.aspects import SUPERSEDES
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
 
-ASKED_AT_ONCE: Final = 500
+SETTLED: Final = "let_go"
+"""What the catalog knows it by that nothing was left to go or to come back, as the files were."""
 
 
 def vectorless(catalog: Catalog, agent: str) -> frozenset[str]:
@@ -41,13 +42,36 @@ class LetGo:
 
     def __init__(self, catalog: Catalog, agent: str, epoch: str) -> None:
         """Look at `catalog`; an empty `epoch` is that of an index that isn't there."""
+        self._catalog = catalog
         self._database = catalog.database
         self._agent = agent
         self._epoch = epoch
+        self._state = ""
 
-    def is_owed(self, now: Collection[str]) -> bool:
-        """Whether anything is to go, or come back, so that just `now` are without a vector."""
-        return bool(self._epoch) and (self.left(now) != [] or self.back(now) != [])
+    def is_owed(self) -> bool:
+        """Whether anything is to go, or to come back; quick where nothing has changed since."""
+        if not self._epoch or self._settled() == self._now():
+            return False
+        now = self.look()
+        return self.left(now) != [] or self.back(now) != []
+
+    def look(self) -> frozenset[str]:
+        """See which memories should have no vector, as the files are now."""
+        self._state = self._now()
+        return vectorless(self._catalog, self._agent)
+
+    def settle(self) -> None:
+        """Note that all of what was seen last is done."""
+        row = (self._agent, SETTLED, self._state)
+        self._database.execute("INSERT OR REPLACE INTO searched VALUES (?, ?, ?)", row)
+
+    def _now(self) -> str:
+        return f"{self._epoch} {Lifecycle(self._catalog, self._agent).state()}"
+
+    def _settled(self) -> str:
+        query = "SELECT files FROM searched WHERE agent = ? AND job = ?"
+        row = self._database.execute(query, (self._agent, SETTLED)).fetchone()
+        return "" if row is None else str(row[0])
 
     def left(self, now: Collection[str]) -> list[str]:
         """Those of `now` that are yet to go."""
@@ -76,6 +100,9 @@ class LetGo:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             self._database.executemany(statement, rows)
+            # Whoever thinks it settled has not seen this.
+            unsettle = "DELETE FROM searched WHERE agent = ? AND job = ?"
+            self._database.execute(unsettle, (self._agent, SETTLED))
         except BaseException:
             self._database.execute("ROLLBACK")
             raise
