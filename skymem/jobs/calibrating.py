@@ -6,7 +6,6 @@ from skymem.jobs.seen import came_in
 from skymem.jobs.sight import Sight
 from skymem.model.rules import AgentRules
 from skymem.policy.calibration import Calibration, Days
-from skymem.stores.promoted_days import PromotedDays
 
 
 def calibration_of(sight: Sight, rules: AgentRules) -> Calibration:
@@ -21,7 +20,7 @@ def calibration_of(sight: Sight, rules: AgentRules) -> Calibration:
 
     def past() -> Days:
         files = None if work.rehearsing else work.files
-        return PromotedDays(work.paths, work.ledger()).of(sight.agent, files)
+        return work.promoted_days().of(sight.agent, files)
 
     def new() -> int:
         return came_in(sight.agent, sight.catalog, sight.reading)

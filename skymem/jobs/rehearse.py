@@ -20,7 +20,7 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.lines import ContentHash
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Reading, Shelf
-from skymem.stores.tiers import tier_files
+from skymem.stores.tiers import tier_states
 
 
 def check_fit(
@@ -174,8 +174,8 @@ def surroundings(work: Workplace, shelf: Shelf, waiting: Sequence[tuple[Path, in
     """Hash what a plan depends on beside short-term: the rules and the other tiers' sizes."""
     content = ContentHash()
     content.update(repr(work.rules).encode())
-    for name, path in tier_files(shelf.paths):
-        content.update(f"{name} {path.stat().st_size}\n".encode())
+    for name, status in tier_states(shelf.paths).items():
+        content.update(f"{name} {status.st_size}\n".encode())
     for path, start in waiting:
         content.update(f"{path.name} {path.stat().st_size - start}\n".encode())
     return content.hexdigest()

@@ -40,7 +40,7 @@ from skymem.stores.files import disk_errors
 from skymem.stores.rewrite import TierChangedError
 from skymem.stores.shelf import Shelf
 from skymem.stores.swap import ShortTermChangedError
-from skymem.stores.tiers import tier_files
+from skymem.stores.tiers import tier_names
 
 Plans: TypeAlias = Mapping[tuple[str, str], Plan]
 
@@ -213,7 +213,7 @@ def _until_done(  # noqa: PLR0917  (one agent's files, and what is to be done wi
     saved: Plan | None = None,
 ) -> None:
     edited = 0
-    before = {name for name, _ in tier_files(shelf.paths)}
+    before = {*tier_names(shelf.paths)}
     while True:
         try:
             plan, run = _once(work, shelf, catalog, outcome.job, job, saved)
@@ -231,9 +231,10 @@ def _until_done(  # noqa: PLR0917  (one agent's files, and what is to be done wi
             continue
         outcome.add(plan)
         outcome.runs.append(run)
-        made = [path for name, path in tier_files(shelf.paths) if name not in before]
-        before.update(path.name for path in made)
-        outcome.archives += [str(path) for path in made if path != shelf.paths.long_term]
+        made = [name for name in tier_names(shelf.paths) if name not in before]
+        before.update(made)
+        archives = (shelf.paths.directory / name for name in made)
+        outcome.archives += [str(path) for path in archives if path != shelf.paths.long_term]
         if not plan.unfinished or saved is not None:
             return
         work.check_stop()

@@ -27,6 +27,7 @@ from skymem.stores.home_format import must_be_worked_on
 from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
+from skymem.stores.promoted_days import PromotedDays
 from skymem.stores.shelf import Shelf
 from skymem.stores.tombstones import Graveyard
 from skymem.stores.violations import Crossing, Violations
@@ -205,6 +206,10 @@ class Workplace:
     def ledger(self) -> Ledger:
         """The home's ledger."""
         return Ledger(self.paths, self.files, self.stop, self.actor)
+
+    def promoted_days(self) -> PromotedDays:
+        """What of each agent came in and was promoted, by day."""
+        return PromotedDays(self.paths, self.ledger())
 
     def violations(self) -> Violations:
         """The home's record of violations."""

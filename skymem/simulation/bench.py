@@ -11,6 +11,7 @@ from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Modes
 from skymem.stores.fleeting import FleetingFiles
 from skymem.stores.home import HomePaths
+from skymem.stores.promoted_days import PromotedDays
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class Bench(Workplace):
     """A workplace that keeps one catalog for all of its runs."""
 
     kept: Catalog = field(default_factory=Catalog.in_memory)
+    days: PromotedDays | None = None
 
     @contextmanager
     def catalog(self, *, busy_ms: int = BUSY_MS) -> Iterator[Catalog]:
@@ -36,6 +38,12 @@ class Bench(Workplace):
         del busy_ms
         self.kept.erased = self.graveyard().of
         yield self.kept
+
+    def promoted_days(self) -> PromotedDays:
+        """The one there is: it need not read the ledger from its beginning for each run."""
+        if self.days is None:
+            self.days = super(Bench, self).promoted_days()
+        return self.days
 
     @contextmanager
     def job_lock(self, agent: str, job: str) -> Iterator[None]:
@@ -45,6 +53,7 @@ class Bench(Workplace):
 
     def anew(self) -> "Bench":
         """The same for the next run: what one run leaves behind is not for the next."""
+        self.promoted_days()
         return replace(self, batch="", asked=None, grouping=None)
 
 

@@ -27,7 +27,7 @@ from skymem.stores.files import Files
 from skymem.stores.home import AgentPaths, HomePaths
 from skymem.stores.ledger import Ledger
 from skymem.stores.lines import TIER_LINE_BYTES_MAX, last_newline_end, read_entries
-from skymem.stores.tiers import tier_files, tier_of, trash_files
+from skymem.stores.tiers import tier_of, tier_states, trash_states
 from skymem.stores.tombstones import Tombstones, nothing_erased
 from skymem.stores.trash import trash_entries
 from skymem.stores.unchanged import AsRead, still_there, tail_hash, unchanged
@@ -166,11 +166,15 @@ class Catalog:
                 (agent.name,),
             )
         }
-        on_disk = {**dict(tier_files(agent)), **dict(trash_files(agent))}
-        if all(unchanged(path, rows.get(name)) for name, path in on_disk.items()) and (
-            rows.keys() <= on_disk.keys()
-        ):
+        on_disk = tier_states(agent) | trash_states(agent)
+        changed = {
+            name: agent.directory / name
+            for name, status in on_disk.items()
+            if not unchanged(status, rows.get(name))
+        }
+        if not changed and rows.keys() <= on_disk.keys():
             return
+        same = on_disk.keys() - changed
         with self._writing():
             gone = {
                 name: row.file
@@ -183,6 +187,13 @@ class Catalog:
             for name, path in on_disk.items():
                 if not unchanged(path, rows.get(name)):
                     self._read(agent.name, name, path, rows.get(name))
+            if not all(n in same or still_there(changed.get(n), one) for n, one in rows.items()):
+                # Files can share ids, and an id is kept once: all of them are read again.
+                for table in ("memories", "repeats", "links", "files", "short_indexed"):
+                    self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
+                rows, changed = {}, {name: agent.directory / name for name in on_disk}
+            for name, path in changed.items():
+                self._read(agent.name, name, path, rows.get(name))
 
     def _read(self, agent: str, name: str, path: Path, row: AsRead | None) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -52,8 +52,10 @@ def held(
         pid = os.getpid()
         if holder:
             with contextlib.suppress(OSError):  # a courtesy: a full disk can't refuse the lock
-                os.ftruncate(fd, 0)
-                os.pwrite(fd, f"process {pid} ({holder})".encode(), 0)
+                told = f"process {pid} ({holder})".encode()
+                os.pwrite(fd, told, 0)
+                if os.fstat(fd).st_size > len(told):  # ext4 syncs what is cut off to nothing
+                    os.ftruncate(fd, len(told))
         try:
             yield
         finally:

@@ -27,13 +27,14 @@ _Counts = dict[str, Any]
 
 
 class PromotedDays:
-    """The counts of a home."""
+    """The counts of a home; who asks again is told what has come to the ledger since."""
 
     def __init__(self, paths: HomePaths, ledger: Ledger) -> None:
         self._path = paths.promoted_days
         self._ledger = ledger
         self._place = 0
         self._agents: dict[str, dict[str, _Counts]] = {}
+        self._loaded = False
 
     def of(self, agent: str, files: Files | None = None) -> Days:
         """The days of an agent, as far as the ledger tells; kept where `files` are given.
@@ -52,6 +53,9 @@ class PromotedDays:
         return {int(number): _day(counts) for number, counts in days.items()}
 
     def _load(self) -> None:
+        if self._loaded:
+            return
+        self._loaded = True
         found = read_json(self._path) or {}
         place, agents = found.get("place"), found.get("agents")
         if not isinstance(agents, dict) or not _whole(agents):

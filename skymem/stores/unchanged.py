@@ -21,11 +21,10 @@ class AsRead(NamedTuple):
     """The hash of what stood before `read_to`."""
 
 
-def unchanged(path: Path, row: AsRead | None) -> bool:
-    """Whether nothing was written to a file since."""
-    if row is None:
+def unchanged(status: os.stat_result | None, row: AsRead | None) -> bool:
+    """Whether nothing was written to a file since, by what the disk says of it."""
+    if row is None or status is None:
         return False
-    status = path.stat()
     return (status.st_ino, status.st_size, status.st_mtime_ns) == row[1:4]
 
 
@@ -33,7 +32,7 @@ def still_there(path: Path | None, row: AsRead) -> bool:
     """Whether a file is the one we read, with the end of that intact: as it was, or longer."""
     if path is None:
         return False
-    if unchanged(path, row):
+    if unchanged(path.stat(), row):
         return True
     with path.open("rb") as stream:
         status = os.fstat(stream.fileno())
