@@ -1,10 +1,12 @@
 """A home under load and misfortune: `python -m benchmarks.soak [--minutes 10] [--seed N]`.
 
-Shells and the Python API write for two agents, the daemon runs its jobs every second, commands are
-run at random; daemon, its runs, engine, commands and writers are killed, the daemon is told to end
-and to reload, and its clocks are set. In the end every entry that was acknowledged must be in one
-place, recall must find what was promoted, the daemon must not have grown, and nothing may be left
-lying about. Prints what it did; ends with 1, and with what, when anything was wrong.
+Shells, the Python API, the HTTP API and an MCP client write for two agents, the daemon runs every
+job within seconds, commands of all kinds are run at random; daemon, its runs, engine, API, commands
+and writers are killed, lines are damaged, the daemon is told to end and to reload, and its clocks
+are set. In the end every entry that was acknowledged must be in one place, and what was erased in
+none, recall must find what was promoted, a backup must hold it all, the daemon must not have grown,
+and nothing may be left lying about. Prints what it did; ends with 1, and with what, when anything
+was wrong.
 """
 
 import argparse
@@ -21,8 +23,9 @@ from pathlib import Path
 
 from benchmarks import soak_check
 from benchmarks.soak_commands import Commands
+from benchmarks.soak_doors import Served
 from benchmarks.soak_keeper import SCHEDULE, Keeper
-from benchmarks.soak_writers import AGENTS, Writers
+from benchmarks.soak_writers import AGENTS, SEATS, Writers
 from skymem import app
 from skymem.stores.home import HomePaths
 from tests.acceptance.homes import Outside
@@ -46,12 +49,24 @@ EVERY_SECONDS = {
     "kill engine": 20.0,
     "kill daemon": 20.0,
     "end daemon": 30.0,
-    "kill writer": 15.0,
+    "kill API": 17.0,
+    "kill writer": 10.0,
     "kill command": 12.0,
     "set clock": 9.0,
     "reload": 8.0,
+    "damage line": 5.0,
 }
 """How far apart misfortunes are, on average; in a short soak each comes once or twice too."""
+
+RULES = """\
+short_term_max_lines: {most}
+agents: {{hobbs: {{promote_threshold: 0.6}}}}
+share: [{{from: sky, to: [hobbs], kinds: [decision]}}]
+compress: {{older_than: 30s}}
+merge: {{after: 20s}}
+prune: {{older_than: 40s, importance_below: 0.5, superseded_after: 5s}}
+"""
+"""Every job is to have something to do within half a minute."""
 
 ON_THE_DAEMON = ("kill daemon", "end daemon")
 
@@ -74,20 +89,23 @@ class Soak:
         home = self.outside.paths.root
         app.init_home(home)
         most = 200 if self.seconds >= CALM_FROM_SECONDS else 30  # a short soak is to rotate too
-        (home / "retention_rules.yaml").write_text(f"short_term_max_lines: {most}\n")
+        (home / "retention_rules.yaml").write_text(RULES.format(most=most))
         self.keeper = Keeper(self.outside, self.scratch, self.chance)
         self.keeper.start()
-        self.commands = Commands(home, self.scratch, self.chance)
+        self.served = Served(home, self.scratch / "api.log")
         self.writers = Writers(home, self.scratch, self.seed)
+        self.commands = Commands(home, self.scratch, self.chance, self.writers.one_of)
         self.acts: dict[str, Callable[[], bool]] = {
             "kill child": self.keeper.kill_child,
             "kill engine": self.keeper.kill_engine,
             "kill daemon": self.keeper.kill,
             "end daemon": self.keeper.end_and_start,
-            "kill writer": lambda: self.writers.kill_one(self.chance.choice(AGENTS)),
+            "kill API": self.served.kill,
+            "kill writer": lambda: self.writers.kill_one(self.chance.choice([*SEATS])),
             "kill command": self.commands.kill,
             "set clock": self.keeper.set_clock,
             "reload": self.keeper.reload,
+            "damage line": self.damage_line,
         }
 
     def run(self) -> None:
@@ -98,6 +116,7 @@ class Soak:
         told = begun
         while not self.is_over((now := time.monotonic()) - begun):
             self.keeper.look()
+            self.served.look()
             self.commands.look(bad=self.keeper.bad)
             for name in [name for name, at in due.items() if at <= now]:
                 if name in ON_THE_DAEMON and self.is_calm(now - begun):
@@ -112,6 +131,16 @@ class Soak:
                 self.tell(now - begun)
             time.sleep(TICK_SECONDS)
         self.stop()
+
+    def damage_line(self) -> bool:
+        """Half a line, as no writer of ours leaves one: it is to be set aside as it is."""
+        agent = self.outside.paths.agent(self.chance.choice(AGENTS))
+        if not agent.directory.is_dir():
+            return False
+        half = b'{"ts": 1, "content": "half a line (damaged-%d)\n' % self.did["damage line"]
+        with agent.short_term.open("ab", buffering=0) as stream:
+            stream.write(half)
+        return True
 
     def is_over(self, seconds: float) -> bool:
         """Whether the time is up; a busy machine gets more until each act has happened."""
@@ -128,6 +157,7 @@ class Soak:
         """Let everyone finish what they are at."""
         self.wrong += self.writers.stop()
         self.commands.wait()
+        self.served.end()
         self.keeper.write_schedule(SCHEDULE.format(index=2))
         for name in ("memory_rotate_check", "index"):
             self.outside.done("resume", name)
@@ -161,6 +191,7 @@ class Soak:
         """Leave nobody behind, whatever happened."""
         self.writers.close()
         self.commands.kill()
+        self.served.close()
         self.keeper.close()
         self.outside.close()
 
@@ -178,24 +209,32 @@ class Soak:
     def judge(self) -> str:
         """Look at what is left; returns the summary."""
         self.wrong += soak_check.last_runs(self.outside)
-        self.acknowledged = self.writers.acknowledged()
+        self.acknowledged = {**self.writers.acknowledged(), **self.commands.written}
+        maybe = self.writers.maybe() | self.commands.maybe
         read = soak_check.places(self.outside)
-        sums = soak_check.balance(read, self.acknowledged, self.writers.maybe())
+        sums = soak_check.balance(read, self.acknowledged, maybe, self.commands.erased)
         home = self.outside.paths
-        self.wrong += [*self.keeper.wrong, *self.commands.wrong, *sums.wrong]
+        for each in (self.keeper, self.served, self.commands, sums):
+            self.wrong += each.wrong
+        self.wrong += soak_check.set_aside(self.outside, self.did["damage line"])
+        self.wrong += soak_check.fsck(self.outside)
+        self.wrong += soak_check.backup(self.outside, self.scratch)
         self.wrong += soak_check.doctor(self.outside)
         self.wrong += soak_check.index(self.outside)
         count = RECALLED if self.seconds >= CALM_FROM_SECONDS else RECALLED // 4
-        self.wrong += soak_check.recall(self.outside, read.promoted, self.chance, count)
+        self.wrong += soak_check.recall(self.outside, read.active(), self.chance, count)
         self.wrong += [f"never happened: {name}" for name in self.acts if not self.did[name]]
         self.wrong += [
-            f"nothing is in {tier}" for tier in ("long_term", "archive") if not read.tiers[tier]
+            f"nothing is in {tier}"
+            for tier in ("long_term", "archive", "trash", "made")
+            if not read.tiers[tier]
         ]
         self.wrong += soak_check.ran(
             self.keeper.log, round(self.seconds / 10), round(self.seconds) + self.may_run_more()
         )
         self.outside.end_engine()
-        self.wrong += soak_check.logs(self.keeper.log, self.commands.errors, home.engine_log)
+        logs = (self.keeper.log, self.served.log, self.commands.errors, home.engine_log)
+        self.wrong += soak_check.logs(*logs)
         self.wrong += soak_check.strays(self.outside)
         self.wrong += self.grown()
         return self.summary(read, sums)

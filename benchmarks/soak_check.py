@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from benchmarks.soak_writers import AGENTS
+from benchmarks.soak_writers import AGENTS, end_of
 from tests.acceptance.homes import Outside, whole
 
 QUOTED_MAX = 3
@@ -20,6 +21,7 @@ EXPECTED = (
     r"skymem\.json",
     r"memory/\w+/(short_term|long_term)\.jsonl",
     rf"memory/\w+/short_term_archive_{TIMES}(_\d+)?\.jsonl",
+    rf"memory/\w+/quarantine/{TIMES}_\w+\.(jsonl|raw)",
     r"memory/\w+/(\.lock|protected\.json|trash/\w[\w.]*\.jsonl)",
     r"state/catalog\.db(-wal|-shm)?",
     r"state/words/\w+\.db(-wal|-shm)?",
@@ -31,7 +33,7 @@ EXPECTED = (
     rf"rag/set_aside/\w+-g{TIMES}-[\w-]+/.*",
     r"audit/key",
     r"audit/ledger(_\d+-\d+)?\.jsonl",
-    r"run/(daemon|engine-start|job-\w+|model-[\w.-]+|ledger|status|paused|clock)\.lock",
+    r"run/(daemon|api|engine-start|job-\w+|model-[\w.-]+|ledger|status|paused|clock)\.lock",
     r"run/engine(\.log|-at-work\.json)",
     r"rag/engine\.lock",
     r"status/(sky_last_action|sky_heartbeat|engine|jobs/\w+)\.json",
@@ -52,23 +54,43 @@ class Places:
     ids: dict[str, str] = field(default_factory=dict)
     """Of what was promoted: from the text to the id it has."""
 
+    replaced: set[str] = field(default_factory=set)
+    """Ids that another line supersedes or sums up."""
+
     unreadable: list[str] = field(default_factory=list)
 
     def read(self, agent: str, path: Path) -> None:
         """Count every line of a file."""
-        tier = "archive" if "archive" in path.name else path.stem
-        for number, raw in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+        tier = path.parent.name if path.parent.name in ("trash", "quarantine") else path.stem
+        tier = "archive" if "archive" in tier else tier
+        for number, raw in enumerate(path.read_bytes().split(b"\n"), 1):
             try:
-                line = json.loads(raw)
-                text = line["content"]
+                line = json.loads(raw or b"null")
+                self.take(agent, tier, line)
             except (ValueError, KeyError, TypeError):
                 self.unreadable.append(f"{path.name}:{number}: {raw[:80]!r}")
-                continue
-            self.found[text] += 1
-            self.tiers[tier] += 1
-            if tier == "long_term":
-                self.promoted.append((agent, text))
-                self.ids[text] = line["id"]
+
+    def take(self, agent: str, tier: str, line: Any) -> None:
+        """Count one line; what the program made of others stands beside them."""
+        if line is None:
+            return
+        self.tiers[tier] += 1
+        if tier == "quarantine":
+            return
+        line = line["memory"] if tier == "trash" else line
+        self.replaced.update(line.get("supersedes", ()), line.get("evidence_ids", ()))
+        if "evidence_ids" in line or "shared_from" in line:
+            self.tiers["made"] += 1
+            return
+        text = line["content"]
+        self.found[text] += 1
+        if tier == "long_term":
+            self.promoted.append((agent, text))
+            self.ids[text] = line["id"]
+
+    def active(self) -> list[tuple[str, str]]:
+        """What was promoted and stands in no other's shadow: agent and text."""
+        return [one for one in self.promoted if self.ids[one[1]] not in self.replaced]
 
 
 def places(outside: Outside) -> Places:
@@ -90,20 +112,24 @@ class Balance:
     wrong: list[str]
 
 
-def balance(read: Places, acknowledged: Mapping[str, str], maybe: AbstractSet[str]) -> Balance:
+def balance(
+    read: Places,
+    acknowledged: Mapping[str, str],
+    maybe: AbstractSet[str],
+    erased: Mapping[str, bool],
+) -> Balance:
     """Hold what was acknowledged against what is there.
 
     Args:
         read: what is there.
         acknowledged: each text, and the id its writer was told, "" for none.
         maybe: how a text ends that may be there or not.
+        erased: each text that was to be erased, and whether it surely was.
     """
-    lost = sorted(acknowledged.keys() - read.found.keys())
+    lost = sorted(acknowledged.keys() - read.found.keys() - erased.keys())
     doubled = sorted(text for text, count in read.found.items() if count > 1)
     strange = sorted(
-        text
-        for text in read.found.keys() - acknowledged.keys()
-        if text[text.rfind("(") :] not in maybe
+        text for text in read.found.keys() - acknowledged.keys() if end_of(text) not in maybe
     )
     renamed = sorted(
         text for text, name in read.ids.items() if acknowledged.get(text, "") not in ("", name)
@@ -111,6 +137,7 @@ def balance(read: Places, acknowledged: Mapping[str, str], maybe: AbstractSet[st
     told = {
         "lost": lost,
         "doubled": doubled,
+        "there though erased": sorted(text for text in read.found if erased.get(text, False)),
         "written by nobody": strange,
         "under another id than its writer was told": renamed,
         "unreadable": read.unreadable,
@@ -127,7 +154,7 @@ def _told(what: str, found: list[str]) -> str:
 
 def last_runs(outside: Outside) -> Iterator[str]:
     """Everything that is left to do, by hand."""
-    for words in (("promote",), ("rotate",), ("promote",), ("index",)):
+    for words in (("promote",), ("rotate",), ("share",), ("promote",), ("index",)):
         told = outside(*words, "--json", seconds=300)
         if told.code:
             yield f"the last {words[0]} ended with {told.code}: {told.out[-300:]} {told.err[-300:]}"
@@ -139,6 +166,35 @@ def doctor(outside: Outside) -> Iterator[str]:
     if told.code:
         problems = [line for line in told.out.splitlines() if not line.startswith("ok")]
         yield f"doctor ended with {told.code}: {'; '.join(problems)} {told.err[-300:]}"
+
+
+def set_aside(outside: Outside, damaged: int) -> Iterator[str]:
+    """Whether each line that was damaged lies in quarantine once, as it was."""
+    raw = b"".join(path.read_bytes() for path in outside.paths.memory.glob("*/quarantine/*.raw"))
+    for number in range(damaged):
+        if (count := raw.count(b"half a line (damaged-%d)\n" % number)) != 1:
+            yield f"damaged line {number} is in quarantine {count} times"
+
+
+def fsck(outside: Outside) -> Iterator[str]:
+    """Whether the record and the files prove each other."""
+    told = outside("fsck", "--json", seconds=300)
+    if told.code:
+        yield f"fsck ended with {told.code}: {told.out[-600:]} {told.err[-300:]}"
+
+
+def backup(outside: Outside, scratch: Path) -> Iterator[str]:
+    """Whether a backup, restored elsewhere, holds the same."""
+    made = scratch / "last.tar"
+    other = Outside(replace(outside.paths, root=scratch / "restored"))
+    for home, words in ((outside, ("backup",)), (other, ("restore-backup",))):
+        told = home(*words, str(made), "--json", seconds=300)
+        if told.code:
+            yield f"{words[0]} ended with {told.code}: {told.out[-300:]} {told.err[-300:]}"
+            return
+    if places(other).found != places(outside).found:
+        yield "what was restored of a backup is something else"
+    yield from fsck(other)
 
 
 def index(outside: Outside) -> Iterator[str]:

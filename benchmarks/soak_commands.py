@@ -2,52 +2,47 @@
 
 import json
 import random
+import shlex
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.soak_writers import AGENTS, WORDS
+from benchmarks.soak_verbs import (
+    BAD_SCHEDULE,
+    EVENT,
+    LINE,
+    NO_SUCH_MEMORY,
+    SURE_ANSWER,
+    VERBS,
+    Verb,
+)
+from benchmarks.soak_writers import AGENTS, WORDS, end_of
 from tests.acceptance.homes import COMMAND
 
 COMMAND_SECONDS = 120.0
-ALWAYS = frozenset({0})
-BUSY = frozenset({0, 11})
-DEGRADED = frozenset({0, 11, 23, 40})
-"""The engine is killed now and then: what needs it may have to do without."""
 
-ASKED = DEGRADED | {130, 137}
-"""A run of the daemon's: it, or its child, may be killed."""
-
-BAD_SCHEDULE = 78
-CODES: dict[tuple[str, ...], frozenset[int]] = {
-    ("promote", "--json"): DEGRADED,
-    ("rotate", "--json"): BUSY,
-    ("trigger", "memory_rotate_check", "--json"): ASKED,
-    ("trigger", "index", "--json"): ASKED,
-    ("recall", "{word}", "--json"): ALWAYS,
-    ("recall", "{word}", "--mode", "semantic", "--json"): frozenset({0, 40}),
-    ("status", "--json"): ALWAYS,
-    ("check", "--json"): frozenset({0, 20, 23}),
-    ("jobs", "--json"): ALWAYS,
-    ("pause", "memory_rotate_check", "--json"): ALWAYS,
-    ("resume", "memory_rotate_check", "--json"): ALWAYS,
-    ("pause", "index", "--json"): ALWAYS,
-    ("resume", "index", "--json"): ALWAYS,
-}
-"""What is run, and what it may end with."""
-
-SURE_ANSWER = ("recall", "status", "jobs", "check")
-"""These print a document whenever they end with 0."""
+Memory = tuple[str, str, str]
+"""Agent, id and text of one that was acknowledged."""
 
 
 class Commands:
     """At most one at a time."""
 
-    def __init__(self, home: Path, scratch: Path, chance: random.Random) -> None:
+    def __init__(
+        self,
+        home: Path,
+        scratch: Path,
+        chance: random.Random,
+        some: Callable[[random.Random], Memory | None],
+    ) -> None:
         self._home = home
+        self._scratch = scratch
         self._chance = chance
+        self._some = some
         self._out = scratch / "command.out"
+        self._in = scratch / "command.in"
         self.errors = scratch / "command.err"
         """All that they complained of."""
 
@@ -57,8 +52,21 @@ class Commands:
         self.longest: dict[str, float] = {}
         """Seconds, by verb."""
 
+        self.written: dict[str, str] = {}
+        """Each text whose command ended well, with no id: what it was told is not kept."""
+
+        self.maybe: set[str] = set()
+        """The end of each text that a command may have written."""
+
+        self.erased: dict[str, bool] = {}
+        """Each text that was to be erased, and whether it was told that it is."""
+
         self._running: subprocess.Popen[bytes] | None = None
-        self._words: tuple[str, ...] = ()
+        self._verb = VERBS[0]
+        self._words: list[str] = []
+        self._memory: Memory | None = None
+        self._made = ""
+        self._number = 0
         self._begun = 0.0
         self._next = 0.0
         self._was_bad = False
@@ -79,7 +87,7 @@ class Commands:
             self._running = None
             self._next = now + self._chance.uniform(0, 0.4)
         elif now - self._begun > COMMAND_SECONDS:
-            self.wrong.append(f"{' '.join(self._words)}: not done in {COMMAND_SECONDS:.0f} s")
+            self.wrong.append(f"{self._verb.words}: not done in {COMMAND_SECONDS:.0f} s")
             self.kill()
 
     def kill(self) -> bool:
@@ -98,45 +106,82 @@ class Commands:
             self.look(bad=False)
             time.sleep(0.05)
 
-    def _choice(self, now: float) -> tuple[str, ...]:
+    def _choice(self, now: float) -> Verb:
         """What is paused is resumed after some seconds: the daemon must have something to do."""
         for name, since in self._paused.items():
             if now - since > 2:
-                return ("resume", name, "--json")
-        return self._chance.choice(list(CODES))
+                return next(verb for verb in VERBS if verb.words.startswith(f"resume {name}"))
+        self._memory = self._some(self._chance)
+        while True:
+            verb = self._chance.choice(VERBS)
+            if self._memory is not None or "{id}" not in verb.words:
+                return verb
 
-    def _start(self, words: tuple[str, ...], *, bad: bool) -> None:
-        self._words, self._was_bad, self._killed = words, bad, False
+    def _start(self, verb: Verb, *, bad: bool) -> None:
+        self._verb, self._was_bad, self._killed = verb, bad, False
         self._begun = time.monotonic()
-        agent = ["--agent", self._chance.choice(AGENTS)] if words[0] == "recall" else []
-        spoken = [word.format(word=self._chance.choice(WORDS)) for word in words]
-        command = [*COMMAND, "--home", str(self._home), *agent, *spoken]
-        with self._out.open("wb") as out, self.errors.open("ab") as errors:
-            self._running = subprocess.Popen(command, stdout=out, stderr=errors, cwd="/")
-        if words[0] == "pause":
-            self._paused.setdefault(words[1], self._begun)
+        self._number += 1
+        agent, name, text = self._memory or (self._chance.choice(AGENTS), "", "")
+        filled = {
+            "word": self._chance.choice(WORDS), "n": self._number, "id": name,
+            "scratch": self._scratch, "ts": int(time.time()), "event": "PostToolUse",
+        }  # fmt: skip
+        self._words = shlex.split(verb.words.format_map(filled))
+        self._made = (verb.writes or verb.may_write).format_map(filled)
+        if self._made:
+            self.maybe.add(end_of(self._made))
+        if self._words[0] == "erase":
+            self.erased.setdefault(text, False)
+        self._prepare(filled)
+        of = ["--agent", agent] if verb.agent or "{id}" in verb.words else []
+        command = [*COMMAND, "--home", str(self._home), *of, *self._words]
+        with (
+            self._in.open("rb") as stdin,
+            self._out.open("wb") as out,
+            self.errors.open("ab") as errors,
+        ):
+            self._running = subprocess.Popen(
+                command, stdin=stdin, stdout=out, stderr=errors, cwd="/"
+            )
+        if self._words[0] == "pause":
+            self._paused.setdefault(self._words[1], self._begun)
+
+    def _prepare(self, filled: dict[str, object]) -> None:
+        """Put what a command reads where it looks, and away what it makes."""
+        self._in.write_text(EVENT.format_map(filled))
+        (self._scratch / "import.jsonl").write_text(LINE.format_map(filled))
+        for made in ("export.tar", "backup.tar"):
+            (self._scratch / made).unlink(missing_ok=True)
 
     def _judge(self, code: int) -> None:
-        what = " ".join(self._words)
-        self.counts[self._words[0]] += 1
-        self.codes[f"{self._words[0]} {code}"] += 1
+        what = self._words[0]
+        self.counts[what] += 1
+        self.codes[f"{what} {code}"] += 1
         took = time.monotonic() - self._begun
-        self.longest[self._words[0]] = max(took, self.longest.get(self._words[0], 0.0))
+        self.longest[what] = max(took, self.longest.get(what, 0.0))
         if self._killed and code == -9:
             return
-        if self._words[0] == "resume" and code == 0:
-            self._paused.pop(self._words[1], None)
-        allowed = code in CODES[self._words] or (code == BAD_SCHEDULE and self._was_bad)
-        if not allowed:
-            self.wrong.append(f"{what}: ended with {code}: {self._said()}")
-        elif code == 0 and self._words[0] in SURE_ANSWER:
-            self._parse(what)
+        if code == 0:
+            self._ended_well(what)
+        allowed = code in self._verb.codes or (code == BAD_SCHEDULE and self._was_bad)
+        if not allowed and not (code == NO_SUCH_MEMORY and self._is_erased()):
+            self.wrong.append(f"{' '.join(self._words)}: ended with {code}: {self._said()}")
 
-    def _parse(self, what: str) -> None:
-        try:
-            json.loads(self._out.read_bytes())
-        except ValueError as error:
-            self.wrong.append(f"{what}: printed no JSON: {error}")
+    def _is_erased(self) -> bool:
+        return self._memory is not None and self._memory[2] in self.erased
+
+    def _ended_well(self, what: str) -> None:
+        if what == "resume":
+            self._paused.pop(self._words[1], None)
+        if what == "erase" and self._memory is not None:
+            self.erased[self._memory[2]] = True
+        if self._verb.writes:
+            self.written[self._made] = ""
+        if what in SURE_ANSWER:
+            try:
+                json.loads(self._out.read_bytes())
+            except ValueError as error:
+                self.wrong.append(f"{' '.join(self._words)}: printed no JSON: {error}")
 
     def _said(self) -> str:
         lines = [*self._out.read_text().splitlines(), *self.errors.read_text().splitlines()[-3:]]

@@ -36,6 +36,16 @@ SCHEDULE = """every:
     seconds: {index}
   - name: heartbeat
     seconds: 1
+  - name: compress
+    seconds: 7
+  - name: merge
+    seconds: 11
+  - name: prune
+    seconds: 5
+  - name: share
+    seconds: 6
+  - name: compact
+    seconds: 13
 """
 BAD = SCHEDULE.replace("seconds: 1", "seconds: often", 1)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from skymem.stores.files import Files
 
+from .tally import tally
+
 
 class PowerCut(BaseException):
     """The process is gone; no handler in the program may swallow that."""
@@ -74,7 +76,20 @@ class CountedFiles(Files):
 class FaultyFiles(CountedFiles):
     """A disk with one fault, and whether it came to that."""
 
-    fired = False
+    kind = "one of a test's own"
+    """What the fault is called where it is counted."""
+
+    _fired = False
+
+    @property
+    def fired(self) -> bool:
+        return self._fired
+
+    @fired.setter
+    def fired(self, fired: bool) -> None:
+        if fired and not self._fired:
+            tally(self.kind)
+        self._fired = fired
 
 
 class DyingFiles(FaultyFiles):
@@ -82,6 +97,7 @@ class DyingFiles(FaultyFiles):
 
     def __init__(self, at: int, *, torn: bool = False) -> None:
         super().__init__()
+        self.kind = "killed in the middle of a write" if torn else "killed"
         self._at = at
         self._torn = torn
 
@@ -106,6 +122,7 @@ class FailingFiles(FaultyFiles):
 
     def __init__(self, at: int, code: int, *, for_good: bool = False) -> None:
         super().__init__()
+        self.kind = f"{errno.errorcode[code]} {'for good' if for_good else 'once'}"
         self._at = at
         self._code = code
         self._for_good = for_good
@@ -121,6 +138,7 @@ class FullFiles(FaultyFiles):
 
     def __init__(self, at: int) -> None:
         super().__init__()
+        self.kind = "full in the middle of a write"
         self._at = at
         self._writes = 0
 
@@ -139,6 +157,7 @@ class UnsyncedFiles(FaultyFiles):
 
     def __init__(self, at: int, *, for_good: bool = False) -> None:
         super().__init__()
+        self.kind = f"fsync EIO {'for good' if for_good else 'once'}"
         self._at = at
         self._for_good = for_good
         self._syncs = 0
@@ -153,6 +172,7 @@ class UnsyncedFiles(FaultyFiles):
 
 
 Fault = Callable[[int], FaultyFiles]
+
 
 FAULTS: dict[str, Fault] = {
     "killed": DyingFiles,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .faulty import CountedFiles, PowerCut
+from .tally import tally
 from .world import OLD
 
 MIXED_MAX = 3
@@ -307,6 +308,8 @@ class RecordingFiles(CountedFiles):
 
     def bring_up(self, state: State) -> None:
         """Make the home what a power cut left of it; every file keeps its inode."""
+        if not self._unsynced:  # a mutant's cuts are meant to lose something
+            tally("power cut")
         shutil.rmtree(self.root)
         for place in sorted(state.directories):
             (self.root / place).mkdir(mode=0o700)

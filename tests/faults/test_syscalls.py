@@ -20,6 +20,7 @@ import pytest
 from . import world
 from .conftest import MEMORY_DISK
 from .oracle import check_sound, undisturbed
+from .tally import tally
 from .world import ROOT, look
 
 WHOLE: Final = os.environ.get("SKYMEM_FAULTS") == "all"
@@ -116,6 +117,7 @@ class Traced:
 
     def break_call(self, name: str, number: int, fault: str) -> int:
         self._again()
+        tally(f"{'killed' if fault == 'signal=KILL' else fault[6:]} in a system call")
         inject = f"--inject={name}:{fault}:when={number}"
         return self.run(*self._filters("--trace=" + ALL_CALLS, inject))
 
