@@ -24,7 +24,7 @@ def test_nothing_is_lost_or_doubled_though_everyone_is_killed() -> None:
     assert summary.endswith("; 0 wrong")
     written, promoted, archived = (
         int(count.replace(",", ""))
-        for count in re.findall(r"([\d,]+) (?:written|promoted|archived)", summary)
+        for count in re.findall(r"([\d,]+) (?:written|promoted|archived),", summary)
     )
     assert written > promoted > 0
     assert archived > 0
@@ -42,13 +42,15 @@ def test_what_is_amiss_is_found(tmp_path: Path) -> None:
     stray = archive.with_suffix(".new")
     stray.touch()
     told = {"kept (a-0)": "", "twice (a-1)": "", "gone (a-2)": "", "renamed (a-3)": "own"}
+    erased = {"kept (a-0)": True, "really gone (a-8)": True}
 
-    found = balance(places(outside), told, {"(a-5)"})
+    found = balance(places(outside), told, {"(a-5)"}, erased)
 
     assert (found.lost, found.doubled) == (1, 1)
     assert found.wrong == [
         "lost: gone (a-2)",
         "doubled: twice (a-1)",
+        "there though erased: kept (a-0)",
         "written by nobody: odd (a-9)",
         "under another id than its writer was told: renamed (a-3)",
         "unreadable: short_term.jsonl:5: b'no memory\\n'",
