@@ -179,18 +179,11 @@ class Catalog:
             gone = {
                 name: row.file
                 for name, row in rows.items()
-                if not still_there(on_disk.get(name), row)
+                if name not in same and not still_there(changed.get(name), row)
             }
-            if gone:
-                whole = not forget_files(self._database, agent.name, [*gone.values()])
-                rows = {name: row for name, row in rows.items() if not whole and name not in gone}
-            for name, path in on_disk.items():
-                if not unchanged(path, rows.get(name)):
-                    self._read(agent.name, name, path, rows.get(name))
-            if not all(n in same or still_there(changed.get(n), one) for n, one in rows.items()):
-                # Files can share ids, and an id is kept once: all of them are read again.
-                for table in ("memories", "repeats", "links", "files", "short_indexed"):
-                    self._database.execute(f"DELETE FROM {table} WHERE agent = ?", (agent.name,))  # noqa: S608  (a constant)
+            if gone and forget_files(self._database, agent.name, [*gone.values()]):
+                rows = {name: row for name, row in rows.items() if name not in gone}
+            elif gone:  # all of them are forgotten, and read again
                 rows, changed = {}, {name: agent.directory / name for name in on_disk}
             for name, path in changed.items():
                 self._read(agent.name, name, path, rows.get(name))

@@ -50,7 +50,7 @@ def cut(agent: AgentPaths, files: Files, catalog: Catalog, name: str, gone: Sequ
     known = None
     with contextlib.suppress(sqlite3.Error, OSError):
         row = catalog.as_read(agent.name).get(name)
-        known = row if unchanged(path, row) else None
+        known = row if unchanged(path.stat(), row) else None
     rewrite(agent, files, name, gone)
     if known is not None:
         with contextlib.suppress(sqlite3.Error, OSError):  # derived: then it is read again

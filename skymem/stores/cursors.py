@@ -66,7 +66,7 @@ class IndexCursors:
         )
         values = (self._epoch, self._epoch, self._agent, tier, self._epoch)
         rows = self._catalog.database.execute(query, values).fetchall()
-        beyond = sum(max(0, left) for _, left, _ in rows)
+        beyond: int = sum(max(0, left) for _, left, _ in rows)
         if beyond and tier in TIERS:
             beyond -= self._vectorless({name: at for name, _, at in rows})
         return beyond
