@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from skymem.engine.__main__ import detach, run
+from skymem.engine.client import own_version
 from skymem.engine.items import Item
 from skymem.engine.server import Limits, Server, Setting
 from skymem.errors import EngineUnavailableError
@@ -164,7 +165,7 @@ def serve(paths: HomePaths, ready: Callable[[], None]) -> int:
         paths,
         FullDisk(paths.root) if said.get("full_disk") else Files(),
         read_rules(),
-        said.get("version", "0.1.0"),
+        said.get("version", own_version()),
         read_rules=read_rules,
         open_index=open_index,
         now=time.time,

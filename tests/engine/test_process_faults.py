@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from skymem.engine.backlog import WAITING_MAX
-from skymem.engine.client import Engine
+from skymem.engine.client import Engine, own_version
 from skymem.engine.items import Item
 from skymem.engine.socket_file import dial
 from skymem.engine.wire import PROTOCOL, Greeting, pack, settings_key, unpack
@@ -39,7 +39,7 @@ def raw(home: EngineHome, *, greet: bool = True) -> Iterator[socket.socket]:
     with found:
         found.settimeout(10)
         if greet:
-            found.sendall(Greeting(PROTOCOL, "0.1.0", settings_key(home.rules)).frame())
+            found.sendall(Greeting(PROTOCOL, own_version(), settings_key(home.rules)).frame())
             assert "hello" in receive(found)
         yield found
 
