@@ -41,6 +41,8 @@ class Column(NamedTuple):
     """Who is cut when it gets narrow: the highest first, down to `least`; 0 is never cut."""
 
     least: int = 8
+    fills: bool = False
+    """Takes what the others leave."""
 
 
 def widths_of(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[int]:
@@ -58,6 +60,8 @@ def widths_of(columns: Sequence[Column], rows: Sequence[Row], width: int) -> lis
         taken = min(over, max(0, needs[at] - columns[at].least))
         needs[at] -= taken
         over -= taken
+    for at in (at for at, one in enumerate(columns) if one.fills):
+        needs[at] += max(0, -over)
     return needs
 
 

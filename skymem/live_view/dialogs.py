@@ -37,7 +37,7 @@ class _Text(Widget):
 
     def fit(self, width: int, height: int) -> None:
         """Take the room it needs within a terminal of this size."""
-        wide = min(WIDTH_MAX, width - 2)
+        wide = min(WIDTH_MAX, width)
         self._lines = self._of_width(max(1, wide - 2 * FRAME))
         self.styles.width = wide
         self.styles.height = min(len(self._lines) + FRAME, height)

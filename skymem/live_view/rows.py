@@ -21,7 +21,7 @@ DAY_SECONDS: Final = 86_400
 
 AGENT_COLUMNS: Final = (
     Column("agents", gives=1, least=6),
-    *(Column(tier, right=True) for tier in ("short-term", "long-term", "archive", "trash")),
+    *(Column(tier, right=True) for tier in ("short", "long", "archive", "trash")),
     Column("to index", right=True),
 )
 JOB_COLUMNS: Final = (
@@ -30,7 +30,7 @@ JOB_COLUMNS: Final = (
     Column("last run", gives=1, least=8),
     Column("what it did last", gives=3, least=16),
 )
-ALARM_COLUMNS: Final = (Column("alarms", gives=1), Column("since", right=True))
+ALARM_COLUMNS: Final = (Column("alarms", gives=1, fills=True), Column("since", right=True))
 DECISION_COLUMNS: Final = (
     Column("decisions"),
     Column("agent", gives=2, least=6),
@@ -82,7 +82,7 @@ def _agent(one: Mapping[str, Any]) -> Row:
         (
             Cell(harmless(str(one["name"]))),
             *(_tier(one["tiers"][tier]) for tier in TIERS),
-            Cell(f"{owed:,}", "warn" if owed else "dim"),
+            Cell(number(owed), "warn" if owed else "dim"),
         ),
     )
 
@@ -92,7 +92,7 @@ def _tier(tier: Mapping[str, Any]) -> Cell:
         return Cell("?", "bad")
     if not tier["count"]:
         return Cell(f"0 {'':6}", "dim")
-    return Cell(f"{tier['count']:,} {size(tier['bytes'] or 0):>6}")
+    return Cell(f"{number(tier['count'])} {size(tier['bytes'] or 0):>6}")
 
 
 def job_rows(found: Snapshot) -> list[Row]:
@@ -205,7 +205,7 @@ def _decision(one: Decided, at: float) -> tuple[Cell, ...]:
 
 
 def head_lines(found: Snapshot) -> list[tuple[Cell, ...]]:
-    """The home, its health, its daemon and its engine, in three lines."""
+    """The home, its health, its daemon, and its engine or what can't be read, in three lines."""
     whom = f"agent {harmless(found.agent)}" if found.agent else "all agents"
     path = harmless(str(found.status["home"]["path"])) if found.status else ""
     return [
@@ -216,8 +216,15 @@ def head_lines(found: Snapshot) -> list[tuple[Cell, ...]]:
             Cell(f"   {path}"),
         ),
         (*_health(found), *_daemon(found.daemon)),
-        tuple(_engine(found.status["engine"])) if found.status else (),
+        _third(found),
     ]
+
+
+def _third(found: Snapshot) -> tuple[Cell, ...]:
+    """The engine; or why what is shown is old, where it is."""
+    if found.problems:
+        return (Cell(harmless(found.problems[0]), "bad"),)
+    return tuple(_engine(found.status["engine"])) if found.status else ()
 
 
 def _health(found: Snapshot) -> Iterator[Cell]:
@@ -268,6 +275,13 @@ def span(seconds: float) -> str:
         if seconds < until:
             return f"{seconds // length:.0f} {unit}"
     return f"{seconds // DAY_SECONDS:,.0f} d"
+
+
+def number(count: int) -> str:
+    """A number of memories in at most six letters: `99,999`, `123 k`, `1.2 M`."""
+    if count < 100_000:
+        return f"{count:,}"
+    return size(count).removesuffix("B")
 
 
 def size(count: int) -> str:

@@ -76,7 +76,8 @@ class Watch:
                 self.home.paths.must_be_there()
                 found = part(found)
             except (SkymemError, OSError) as error:
-                problems += str(error).split("\n")
+                told = str(error).removeprefix(f"{self.home.paths.root}: ")
+                problems += told.split("\n")
             except NOT_OURS as error:
                 problems.append(f"a file is not as skymem writes it: {error!r} (skymem doctor)")
         self._last = replace(found, problems=tuple(dict.fromkeys(problems)))

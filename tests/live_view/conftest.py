@@ -21,14 +21,14 @@ import pytest
 
 from skymem.app import init_home
 
-BUSY = 90.0  # seconds a busy machine may take
+BUSY = 25.0  # seconds a busy machine may take
 KEYS = {
     "Tab": "\t",
+    "Shift+Tab": "\x1b[Z",
     "Enter": "\r",
     "Esc": "\x1b",
     "Up": "\x1b[A",
     "Down": "\x1b[B",
-    "End": "\x1b[F",
 }
 
 

@@ -16,6 +16,7 @@ from skymem.live_view.rows import (
     head_lines,
     heights,
     job_rows,
+    number,
     size,
     span,
 )
@@ -171,6 +172,7 @@ def test_the_head_says_what_it_knows_and_how_old_it_is() -> None:
     assert third == "engine not running (started on demand)"
     gone = replace(home(), problems=("the home is not there any more",), daemon={}, counted=NOW - 9)
     assert words(head_lines(gone)[1]) == "as of 22:13:11"
+    assert words(head_lines(gone)[2]) == "the home is not there any more"
     assert words(head_lines(Snapshot(NOW))[1]) == "looking …"
 
 
@@ -213,6 +215,14 @@ def test_nothing_that_a_terminal_obeys_gets_through() -> None:
 )
 def test_a_span_is_short(seconds: float, told: str) -> None:
     assert span(seconds) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(99_999, "99,999"), (100_000, "100 k"), (1_234_567, "1.2 M"), (123_456_789, "123 M")],
+)
+def test_a_number_is_short(count: int, told: str) -> None:
+    assert number(count) == told
 
 
 @pytest.mark.parametrize(
