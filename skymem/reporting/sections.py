@@ -34,7 +34,9 @@ def growth(report: Report) -> Element:
     caption = f"Memories in each tier at the end of each {report.step}"
     each: list[Element] = []
     if 1 < len(report.agents) <= AGENTS_DRAWN:
-        each = [element("h3", "Agent by agent"), element("div", [*_small(report)], class_="pair")]
+        side_by_side = "trio" if len(report.agents) in (3, 5, 6) else "pair"
+        small = element("div", [*_small(report)], class_=side_by_side)
+        each = [element("h3", "Agent by agent"), small]
     return section(
         "growth",
         "How the tiers grew",
@@ -75,12 +77,12 @@ def _agents(report: Report) -> Element:
 def moves(report: Report) -> Element:
     """What was promoted and what left, by day and by rule."""
     promoted = [one for one in report.rules if one.what == "promoted"]
-    left = [one for one in report.rules if one.what != "promoted"]
+    left = [one for one in report.rules if one.what in ("archived", "trashed")]
     return section(
         "moves",
         "What was promoted, and what left",
         _by_rule(report, promoted, "Promoted to long-term"),
-        _by_rule(report, left, "Archived, moved to trash, or gone for good"),
+        _by_rule(report, left, "Archived, or moved to trash"),
     )
 
 
@@ -94,7 +96,7 @@ def _by_rule(report: Report, rules: Sequence[RuleFigures], what: str) -> Element
     if rest := rules[drawn_apart:]:
         counts = [sum(rule.by_day[at] for rule in rest) for at in range(len(report.days))]
         series.append(Series(f"{len(rest)} other rules", counts, RULES_DRAWN))
-    drawn = svg.stacked(what, report.days, series, "memories")
+    drawn = svg.stacked(what, report.days, series)
     return plot(f"{what}, by rule, each {report.step}", drawn, series, report.days, report.step)
 
 
@@ -133,9 +135,10 @@ def _rule(rule: RuleFigures) -> list[Element | str]:
 def distributions(report: Report) -> Element:
     """How old and how important what is kept is, then and now."""
     then = moment(report.since)[:10]
+    lost = max(0, report.kept()[1] - sum(report.importances.then))
     text = (
-        f"Of short-term and long-term: as it was when {then} began, and as it is now. What has "
-        "been compacted or erased since is in neither."
+        f"Of short-term and long-term: as it was when {then} began, and as it is now. Of what was "
+        f"there then, {lost:,} are gone for good since (compacted, erased) and in neither."
     )
     return section(
         "kept",
@@ -144,7 +147,7 @@ def distributions(report: Report) -> Element:
         element(
             "div",
             _distribution("Importance", report.importances),
-            _distribution("Age", report.ages),
+            _distribution("Age, days", report.ages),
             class_="pair",
         ),
         element("details", element("summary", "Importance now, by tier"),
@@ -156,7 +159,7 @@ def distributions(report: Report) -> Element:
 def _distribution(name: str, found: Distribution) -> Element:
     series = [Series("before", found.then, 2), Series("now", found.now, 0)]
     title = f"{name}, before and now"
-    drawn = svg.grouped(title, found.ranges, series, "memories", svg.HALF)
+    drawn = svg.grouped(title, found.ranges, series, svg.HALF)
     return plot(name, drawn, series, found.ranges, name.lower())
 
 
@@ -181,8 +184,8 @@ def recall(report: Report) -> Element:
         if latency.measured
         else "How long they took is not recorded."
     )
-    answered = [Series("answers", latency.answers, 4)]
-    drawn = svg.stacked("Answers", report.days, answered, "")
+    answered = [Series("answers", latency.answers, 0)]
+    drawn = svg.stacked("Answers", report.days, answered)
     return section(
         "recall",
         "Recall",
@@ -198,7 +201,7 @@ def _latency(report: Report) -> Element:
         Series("median, ms", latency.median_ms, 0),
         Series("95 of 100 at most, ms", latency.high_ms, 3),
     ]
-    drawn = svg.lines("How long answers took", report.days, series, "")
+    drawn = svg.lines("How long answers took", report.days, series)
     whole = latency.whole
     words = ", ".join(
         f"{name} {milliseconds(whole[name])}" for name in ("p50", "p95", "p99", "max")

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from skymem.reporting.markup import element
 
-LEFT, RIGHT, TOP, BOTTOM = 50.0, 12.0, 10.0, 26.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 22.0
 TICKS: Final = 4
 LABELS_MAX: Final = 7
 SEVERAL: Final = 12
@@ -37,12 +37,12 @@ class Series:
 class Paper:
     """How much room a plot has: its own units, of which it is scaled to what the page gives it."""
 
-    width: float = 860.0
-    height: float = 240.0
+    width: float = 640.0
+    height: float = 215.0
 
 
 WHOLE: Final = Paper()
-HALF: Final = Paper(430.0, 190.0)
+HALF: Final = Paper(400.0, 190.0)
 """For two side by side."""
 
 
@@ -76,7 +76,7 @@ def areas(
 ) -> Element:
     """Areas one on the other, from each label's number to the next one's."""
     if len(labels) < 2:
-        return stacked(title, labels, series, "", paper)
+        return stacked(title, labels, series, paper)
     frame = Frame(labels, nice(max(_sums(labels, series), default=0)), paper)
     below = [0.0] * len(labels)
     drawn = []
@@ -103,7 +103,6 @@ def stacked(
     title: str,
     labels: Sequence[str],
     series: Sequence[Series],
-    unit: str,
     paper: Paper = WHOLE,
 ) -> Element:
     """Bars one on the other, a bar for each label."""
@@ -114,7 +113,7 @@ def stacked(
         group = element("g", class_=look(each.look))
         for at, number in enumerate(each.numbers):
             if number:
-                words = f"{labels[at]}: {each.name} {said(number)} {unit}"
+                words = f"{labels[at]}: {each.name} {said(number)}"
                 group.append(_bar(frame, (at, 0.0, 1.0), (heights[at], number), words))
                 heights[at] += number
         drawn.append(group)
@@ -125,7 +124,6 @@ def grouped(
     title: str,
     labels: Sequence[str],
     series: Sequence[Series],
-    unit: str,
     paper: Paper = WHOLE,
 ) -> Element:
     """Bars side by side, as many for each label as there are series."""
@@ -136,16 +134,16 @@ def grouped(
         share = (place / len(series), 1 / len(series))
         for at, number in enumerate(each.numbers):
             if number:
-                words = f"{labels[at]}: {each.name} {said(number)} {unit}"
+                words = f"{labels[at]}: {each.name} {said(number)}"
                 group.append(_bar(frame, (at, *share), (0.0, number), words))
         drawn.append(group)
     return _plot(title, frame, drawn)
 
 
-def lines(title: str, labels: Sequence[str], series: Sequence[Series], unit: str) -> Element:
+def lines(title: str, labels: Sequence[str], series: Sequence[Series]) -> Element:
     """Lines with a mark at each number; where there is none, the line is broken."""
     frame = Frame(labels, nice(_most(series)), WHOLE)
-    return _plot(title, frame, [_line(frame, each, unit) for each in series])
+    return _plot(title, frame, [_line(frame, each) for each in series])
 
 
 def _most(series: Sequence[Series]) -> float:
@@ -157,18 +155,12 @@ def spark(numbers: Sequence[int], look_of: int, words: str) -> Element:
     width, height = 120.0, 22.0
     most = max(numbers, default=0) or 1
     slot = width / max(1, len(numbers))
-    bars = [
-        element(
-            "rect",
-            x=at * slot,
-            y=height - max(1.0, height * number / most),
-            width=max(0.5, slot - 0.4),
-            height=max(1.0, height * number / most),
-        )
+    bars = (
+        f"M{at * slot:.1f},22v-{max(1.0, height * number / most):.1f}h{max(0.5, slot - 0.4):.1f}V22"
         for at, number in enumerate(numbers)
         if number
-    ]
-    drawn = element("g", bars, class_=look(look_of))
+    )
+    drawn = element("g", element("path", d="".join(bars)), class_=look(look_of))
     return _svg(words, (width, height), [drawn], "spark")
 
 
@@ -213,7 +205,8 @@ def said(number: float) -> str:
 
 def _plot(title: str, frame: Frame, drawn: Sequence[Element]) -> Element:
     size = (frame.paper.width, frame.paper.height)
-    return _svg(title, size, [*_axes(frame), *drawn], "plot")
+    half = " half" if frame.paper == HALF else ""
+    return _svg(title, size, [*_axes(frame), *drawn], f"plot{half}")
 
 
 def _svg(title: str, size: tuple[float, float], drawn: Sequence[Element], class_: str) -> Element:
@@ -232,7 +225,7 @@ def _axes(frame: Frame) -> Iterator[Element]:
         number = frame.top * tick / TICKS
         y = frame.y(number)
         grid.append(element("line", x1=LEFT, x2=right, y1=y, y2=y))
-        words.append(element("text", brief(number), x=LEFT - 7, y=y + 4, text_anchor="end"))
+        words.append(element("text", brief(number), x=LEFT - 6, y=y + 3.5, text_anchor="end"))
     for order, at in enumerate(_labelled(frame)):
         words.append(_label(frame, at, between=order % 2 == 1))
     yield grid
@@ -248,7 +241,7 @@ def _label(frame: Frame, at: int, *, between: bool) -> Element:
         anchor = "start" if first else "end" if last else "middle"
         x = LEFT if first else frame.paper.width - RIGHT if last else x
     words = tick_word(frame.labels[at])
-    y = frame.paper.height - 8
+    y = frame.paper.height - 6
     class_ = "between" if between else None
     return element("text", words, x=x, y=y, text_anchor=anchor, class_=class_)
 
@@ -265,19 +258,19 @@ def _labelled(frame: Frame) -> Iterator[int]:
 
 
 def tick_word(label: str) -> str:
-    """A label as short as it can be: of a date its day and month."""
+    """A label as short as it can be: of a date its day and month, of shares where they begin."""
     if _DATE.fullmatch(label):
         return f"{int(label[8:])} {_MONTHS[int(label[5:7]) - 1]}"
-    return (
-        label.replace(" days", " d").replace("under a day", "< 1 d").replace("over a year", "> 1 y")
-    )
+    if _SHARES.fullmatch(label):
+        return label[:3]
+    return _SHORTER.get(label, label.removesuffix(" days"))
 
 
 def brief(number: float) -> str:
     """A number of a scale, in few letters."""
-    for border, letter in ((1e6, "M"), (1e4, "k")):
+    for border, letter in ((1e6, "M"), (1e3, "k")):
         if number >= border:
-            return f"{number / (1e3 if letter == 'k' else border):g}{letter}"
+            return f"{number / border:.3g}{letter}"
     return said(number)
 
 
@@ -295,7 +288,7 @@ def _bar(
     return bar
 
 
-def _line(frame: Frame, series: Series, unit: str) -> Element:
+def _line(frame: Frame, series: Series) -> Element:
     group = element("g", class_=f"{look(series.look)} line")
     for stretch in _stretches(series.numbers):
         points = " ".join(
@@ -304,7 +297,7 @@ def _line(frame: Frame, series: Series, unit: str) -> Element:
         group.append(element("polyline", points=points))
         for at, number in stretch:
             mark = _mark(series.look, frame.x(at + 0.5), frame.y(number))
-            words = f"{frame.labels[at]}: {series.name} {said(number)} {unit}"
+            words = f"{frame.labels[at]}: {series.name} {said(number)}"
             mark.append(element("title", words))
             group.append(mark)
     return group
@@ -330,6 +323,8 @@ def _mark(number: int, x: float, y: float) -> Element:
 
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_SHARES: Final = re.compile(r"\d\.\d–\d\.\d")
+_SHORTER: Final = {"under a day": "< 1", "over a year": "> 365", "no time": "none"}
 _MONTHS: Final = [
     "Jan",
     "Feb",

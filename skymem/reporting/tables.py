@@ -22,6 +22,22 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Child]]) -> Element:
     return element("div", whole, class_="wide", tabindex="0")
 
 
+def numbers(labels: Sequence[str], series: Sequence[svg.Series], of: str) -> Element:
+    """The numbers behind a plot."""
+    heads = [element("th", name, scope="col") for name in (of, *(one.name for one in series))]
+    rows = [
+        element(
+            "tr",
+            element("th", label, scope="row"),
+            [element("td", _number(one.numbers[at])) for one in series],
+        )
+        for at, label in enumerate(labels)
+    ]
+    head, body = element("thead", element("tr", heads)), element("tbody", rows)
+    whole = element("table", head, body, class_="numbers")
+    return element("div", whole, class_="wide", tabindex="0")
+
+
 def _row(cells: Sequence[Child], numeric: Sequence[bool]) -> Element:
     made = element("tr")
     for at, (cell, right) in enumerate(zip(cells, numeric, strict=True)):
@@ -37,17 +53,12 @@ def plot(
     caption: str, drawn: Element, series: Sequence[svg.Series], labels: Sequence[str], of: str
 ) -> Element:
     """A plot with its caption and legend, and the numbers behind it."""
-    headings = [of, *(f"{NUMBER}{one.name}" for one in series)]
-    rows = (
-        [label, *(_number(one.numbers[at]) for one in series)] for at, label in enumerate(labels)
-    )
-    numbers = element("details", element("summary", "The numbers"), table(headings, rows))
     return element(
         "figure",
         element("figcaption", element("strong", caption)),
         drawn,
         legend([(one.look, one.name) for one in series]),
-        numbers,
+        element("details", element("summary", "The numbers"), numbers(labels, series, of)),
     )
 
 
