@@ -4,6 +4,7 @@ One look for every door: the API's /metrics and `skymem metrics` tell the same. 
 `skymem check` costs, changes nothing, and of a home that is damaged it tells what can be had.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -20,10 +21,15 @@ from skymem.errors import SkymemError, UsageError
 from skymem.health import judged
 from skymem.model.metric import METRICS, Samples
 from skymem.overview import jobs_overview, status_overview
+from skymem.reporting.answers import quantile
 from skymem.stores.files import Files, Modes
+from skymem.stores.home_format import read_format, this_release
+from skymem.stores.recall_events import answers_of
 
 EMPTY: Final[Mapping[str, Any]] = {}
 LABEL: Final = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+SHARES: Final = (0.5, 0.95)
+RECENT_SECONDS: Final = 3600.0
 PROMOTING: Final = ("promote", "memory_rotate_check")
 
 
@@ -48,6 +54,7 @@ def look(home: Home, agent: str | None = None, labels: Mapping[str, str] | None 
     for one in found["agents"]:
         _memories(samples, one)
         _index(samples, home, one, found["engine"]["indexes"].get(one["name"]) or EMPTY)
+        _recalls(samples, home, one["name"])
         _last_words(samples, one["name"], results)
     _violations(samples, found["violations"]["agents"])
     _results(samples, results)
@@ -74,9 +81,9 @@ def constant_labels(said: Sequence[str]) -> dict[str, str]:
 
 
 def _itself(samples: Samples, home: Home) -> None:
-    from importlib.metadata import version
-
-    samples.add("skymem_build_info", 1, version("skymem"))
+    samples.add("skymem_build_info", 1, this_release())
+    with contextlib.suppress(SkymemError):  # which is an alarm
+        samples.add("skymem_home_format", read_format(home.paths).number)
     samples.add("skymem_collected_timestamp_seconds", now())
     last = home.status_files().read_last_action() or EMPTY
     samples.add("skymem_actions_total", last.get("seq"))
@@ -151,6 +158,18 @@ def _index(samples: Samples, home: Home, one: Mapping[str, Any], index: Mapping[
     samples.add("skymem_index_building", bool(index.get("building")), name)
     if stored is not None:
         samples.add("skymem_index_missing", max(0, stored - indexed - pending), name)
+
+
+def _recalls(samples: Samples, home: Home, agent: str) -> None:
+    """How long the answers of late took, where that is recorded; many are read in no time."""
+    try:
+        answers = [*answers_of(home.paths, agent, now() - RECENT_SECONDS)]
+    except SkymemError:  # who looks at the file tells of it
+        return
+    took = sorted(one.took_ms / 1000 for one in answers if one.took_ms is not None)
+    samples.add("skymem_recall_recent_answers", len(answers), agent)
+    for share in SHARES:
+        samples.add("skymem_recall_recent_seconds", quantile(took, share), agent, f"{share:g}")
 
 
 def _last_words(samples: Samples, agent: str, results: Mapping[str, Any]) -> None:

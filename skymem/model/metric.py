@@ -1,9 +1,9 @@
 """Every metric there is, with its type, its help and its labels (promise 6).
 
-The table is the one place that says what a name means; docs/monitoring.md's list is made of it.
+The table is the one place that says what a name means; the list in docs/monitoring is made of it.
 Names follow Prometheus' conventions: one prefix, base units, `_total` for what only grows. A label
-holds the name of an agent, a tier, a job, an entry, an alarm or a kind of secret, each out of a
-small set that an operator chose: never a memory's text, an id or a question. None is `job` or
+holds the name of an agent, a tier, a job, an entry, an alarm, a kind of secret or a share, each out
+of a small set that an operator chose: never a memory's text, an id or a question. None is `job` or
 `instance`: Prometheus gives these itself, and would rename ours.
 """
 
@@ -36,6 +36,9 @@ METRICS: Final[Mapping[str, Metric]] = MappingProxyType(
     {
         # -- the look itself, and what it looked at
         "skymem_build_info": _gauge("The version of skymem that counted; always 1.", "version"),
+        "skymem_home_format": _gauge(
+            "The number of the format that the home is in; what brings it over: skymem upgrade."
+        ),
         "skymem_collected_timestamp_seconds": _gauge(
             "When these numbers were gathered: a file that nobody writes any more grows old."
         ),
@@ -101,6 +104,13 @@ METRICS: Final[Mapping[str, Metric]] = MappingProxyType(
             "Memories of a tier that jobs removed by judgement in 30 days, at the last prune.",
             "agent",
             "tier",
+        ),
+        # -- recall; a record of its own that gives way by age, and so no histogram that only grows
+        "skymem_recall_recent_answers": _gauge(
+            "Answers of the last hour that had something, as far as recall_log has them.", "agent"
+        ),
+        "skymem_recall_recent_seconds": _gauge(
+            "How long answers of the last hour took at most, of that share of them.", "agent", "share"
         ),
         # -- the vector index
         "skymem_rag_pending": _gauge("Long-term memories that are still to be indexed.", "agent"),

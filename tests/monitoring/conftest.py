@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from skymem.app import init_home
+from skymem.daemon.runs import read_runs
 from skymem.stores.home import HomePaths
 from tests.acceptance.homes import Outside, line, wait_until
 
@@ -56,13 +57,18 @@ def live(home: Outside) -> None:
     home.echo(b"no json\n")
     home.done("promote")
     home.done("prune")
-    home("recall", WORDS[2])
+    home("recall", f"{WORDS[0]} 50 {WORDS[2]}")
     os.environ["SKYMEM_BOUND_AGENT"] = "sky"
     try:
         assert home("--agent", "hobbs", "recall", "x").code == 30
     finally:
         del os.environ["SKYMEM_BOUND_AGENT"]
     home.echo(line("what the daemon promotes"))
+
+
+def acted(paths: HomePaths) -> bool:
+    """Whether a run of the daemon's acted on a memory."""
+    return any(one.last_effective is not None for one in read_runs(paths).values())
 
 
 @pytest.fixture(scope="session")
@@ -78,9 +84,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     daemon = home.start("run")
     try:
         home("pause", "resting")
-        runs = place / "state/runs.json"
-        effective = '"last_effective": 1'
-        wait_until(lambda: effective in runs.read_text(), "a run that did something", seconds=300)
+        wait_until(lambda: acted(home.paths), "a run that did something", seconds=300)
         yield home("metrics").out
     finally:
         daemon.terminate()

@@ -173,3 +173,8 @@ def test_each_panel_says_what_it_shows_and_reads_what_is_chosen() -> None:
             assert "$instance" in target["expr"]
             shown = set(re.findall(r"{{(\w+)}}", target.get("legendFormat", "")))
             assert all(label in target["expr"] for label in shown)
+
+
+def test_each_link_of_the_page_leads_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)", (PLACE / "README.md").read_text()):
+        assert (PLACE / target).exists(), target

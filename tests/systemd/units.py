@@ -76,7 +76,7 @@ def documented(part: int | str) -> str:
     text = INSTALL.read_text()
     section = re.search(rf"^## {title}.*?(?=^## |\Z)", text, re.M | re.S)
     assert section is not None
-    block = re.search(r"^```sh\n(.*?)^```$", section[0], re.M | re.S)
+    block = re.search(r"^```bash\n(.*?)^```$", section[0], re.M | re.S)
     assert block is not None
     said = block[1].replace("sudo -u skymem ", "runuser -u skymem -- ")
     return "set -e\n" + said.replace("sudo ", "")
