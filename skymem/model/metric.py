@@ -110,7 +110,9 @@ METRICS: Final[Mapping[str, Metric]] = MappingProxyType(
             "Answers of the last hour that had something, as far as recall_log has them.", "agent"
         ),
         "skymem_recall_recent_seconds": _gauge(
-            "How long answers of the last hour took at most, of that share of them.", "agent", "share"
+            "How long answers of the last hour took at most, of that share of them.",
+            "agent",
+            "share",
         ),
         # -- the vector index
         "skymem_rag_pending": _gauge("Long-term memories that are still to be indexed.", "agent"),
