@@ -209,7 +209,7 @@ def in_homes(haystacks: Sequence[Haystack], meanings: Meanings) -> dict[str, Any
     taken = by_vectors = 0
     whys = []
     for one in haystacks:
-        with tempfile.TemporaryDirectory() as name:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
             model, usual, why = lived(Path(name), one)
         whys.append(why)
         taken += model is not None

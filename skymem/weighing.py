@@ -1,10 +1,12 @@
 """What memories are worth by the model in force: how good it is, what it says and why (row P12)."""
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from skymem.app import READER_BUSY_MS, Home
 from skymem.errors import UsageError
+from skymem.jobs.learning import Found, memories_of
 from skymem.jobs.meaning import look_at_one, nearest
 from skymem.jobs.predicting import Predicting
 from skymem.jobs.workplace import Workplace
@@ -88,6 +90,43 @@ def _told(
         "parts": [{"feature": one.shown, "adds": round(one.value, 6)} for one in predicted.parts],
         "unknown": predicted.unknown,
     }
+
+
+def second_opinions(home: Home, agent: str, most: int) -> dict[str, Any]:
+    """The memories whose given importance and the model's differ most, the widest apart first.
+
+    Of each what is known of its meaning counts; no engine is asked. What was given counts all the
+    same: this is for who looks whether it should.
+    """
+    work, shelf = home.workplace(), home.shelf(agent)
+    told: dict[str, Any] = {"agent": agent, "model": None, "memories": []}
+    with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
+        model = in_force(home.paths, agent, work.now())
+        if model is None:
+            return told
+        predicting = Predicting.with_meanings(work, catalog, model)
+
+        def widest() -> list[dict[str, Any]]:
+            opinions = _opinions(predicting, memories_of(shelf, catalog))
+            return heapq.nsmallest(most, opinions, key=lambda one: (-one["differs"], one["id"]))
+
+        found = work.ask(catalog, shelf, widest)
+    return {**told, "model": model.trained_at, "memories": found}
+
+
+def _opinions(predicting: Predicting, every: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    for one in every:
+        given = one.memory.importance
+        if given is not None:
+            predicted = predicting.why(one.memory, one.id)
+            yield {
+                "id": one.id,
+                "tier": one.tier,
+                "importance": given,
+                "predicted": predicted.importance,
+                "differs": round(abs(given - predicted.importance), 3),
+                "by": predicted.by,
+            }
 
 
 def roll_back(home: Home, agent: str, *, dry_run: bool = False) -> dict[str, Any]:

@@ -27,6 +27,15 @@ def importance(
         str | None,
         typer.Option("--why", metavar="ID", help="What this memory is worth, by what features."),
     ] = None,
+    second_opinions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10_000,
+            metavar="N",
+            help="The N memories whose given importance and the model's differ most.",
+        ),
+    ] = None,
     rollback: Annotated[
         bool, typer.Option("--rollback", help="Go back to the model before, or to the guide.")
     ] = False,
@@ -35,11 +44,13 @@ def importance(
 ) -> None:
     """Show the model in force and how good it is on memories that it did not learn from.
 
-    Beside it the scoring guide and the constant guess. Train one: skymem train.
+    Beside it the scoring guide and the constant guess. Train one: skymem train. With --why, or
+    --second-opinions, what it says of memories.
 
     Example: skymem importance --why c1dbbfd1
     """
     from skymem.weighing import models_overview, roll_back
+    from skymem.weighing import second_opinions as told_opinions
     from skymem.weighing import why as told_why
 
     spoken = globals_of(context)
@@ -47,6 +58,11 @@ def importance(
         agent = spoken.bound_agent()
         found = told_why(spoken.open_to_use(), agent, why)
         (render.document if as_json else _why)(found)
+        return
+    if second_opinions is not None:
+        agent = spoken.bound_agent()
+        found = told_opinions(spoken.open_to_use(), agent, second_opinions)
+        (render.document if as_json else _opinions)(found)
         return
     if rollback:
         agent = spoken.bound_agent()
@@ -128,6 +144,22 @@ def _why(found: dict[str, Any]) -> None:
         render.line("  what it is about has no share: the engine does not run, or did not tell")
     total, share = predicted["log_odds"], predicted["importance"]
     render.line(f"  {total:+.3f}  in all, in log-odds: {share:g}")
+
+
+def _opinions(found: dict[str, Any]) -> None:
+    if found["model"] is None:
+        render.line(f"{found['agent']}: no model; it has no opinion (train one: skymem train)")
+        return
+    if not found["memories"]:
+        render.line(f"{found['agent']}: no memory was given an importance")
+        return
+    rows = [
+        [one["id"], one["tier"], f"{one['importance']:g}", f"{one['predicted']:g}"]
+        for one in found["memories"]
+    ]
+    for text in render.table_lines(("memory", "tier", "given", "the model says"), rows):
+        render.line(text)
+    render.line("what was given counts; why a model says so: skymem importance --why ID")
 
 
 def _rolled_back(detail: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def taught_by(work: Workplace, shelf: Shelf, catalog: Catalog) -> Taught:
         DiskError: what is to be read can't be.
     """
     now_us = round(work.now() * 1_000_000)
-    every = (one for one in _memories(shelf, catalog) if one.time_us <= now_us)
+    every = (one for one in memories_of(shelf, catalog) if one.time_us <= now_us)
     newest: dict[str, Found] = {}
     for one in heapq.nlargest(LESSONS_MAX, every, key=lambda one: (one.time_us, one.id)):
         newest.setdefault(one.id, one)
@@ -128,7 +128,7 @@ def _teach(work: Workplace, found: list[Found], pasts: Mapping[str, Past], taugh
 # -- what there is -------------------------------------------------------------------------------
 
 
-def _memories(shelf: Shelf, catalog: Catalog) -> Iterator[Found]:
+def memories_of(shelf: Shelf, catalog: Catalog) -> Iterator[Found]:
     """The agent's own memories with a time, in every tier; of one in two, where it lives."""
     naming = Naming(shelf.paths.name, catalog)
     for entry in shelf.short_entries():

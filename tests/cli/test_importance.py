@@ -1,7 +1,10 @@
 """`skymem train` and `skymem importance`, as a person meets them (P12)."""
 
 import json
+import resource
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,16 @@ from typer.testing import CliRunner
 
 from skymem import app as composition
 from skymem.cli.main import app
+from skymem.engine.items import Item
 from skymem.errors import SkymemError
+from skymem.policy.prediction import ABOUT, Meaning
+from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
+from skymem.stores.importance_models import in_force, keep_model
+from skymem.weighing import why
 from tests.conftest import Desk, line
+from tests.engine.fake_embedder import FAKE
+from tests.jobs.indexing import InProcess
 from tests.jobs.taught import history, named, trained
 
 pytestmark = pytest.mark.usefixtures("clock")
@@ -125,3 +135,57 @@ def test_who_is_bound_to_an_agent_goes_back_from_nothing(
     CliRunner().invoke(app, ["--home", str(home.paths.root), "importance", "--rollback"])
     monkeypatch.delenv("SKYMEM_BOUND_AGENT")
     assert told(home, "importance")["agents"]["sky"]["model"] is not None
+
+
+def test_second_opinions_are_listed_the_widest_apart_first(home: Desk) -> None:
+    home.echo(line("mail went out behind flag 998", 0.2, tags=["deploy"]))
+    home.echo(line("mail went out behind flag 999", 0.9, tags=["deploy"]))
+    home.echo(line("looked at the mail page, number 999", 1.0, tags=["chat"]))
+    found = told(home, "importance", "--second-opinions", "2")["memories"]
+    assert [one["importance"] for one in found] == [1.0, 0.2]
+    assert found[0]["differs"] == pytest.approx(1.0 - found[0]["predicted"])
+    assert found[0]["differs"] >= found[1]["differs"] > 0.5
+    shown = said(home, "importance", "--second-opinions", "2")
+    assert found[1]["id"] in shown
+    assert "what was given counts" in shown
+    said(home, "importance", "--rollback")
+    assert "it has no opinion" in said(home, "importance", "--second-opinions", "2")
+
+
+@pytest.fixture
+def limit_on_files() -> Iterator[None]:
+    """An index sets one; it is taken back."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("limit_on_files")
+def test_why_tells_the_share_of_the_meaning_and_what_lies_near(
+    home: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine: Any = InProcess(home)
+    model = in_force(home.paths, "sky", home.clock)
+    assert model is not None
+    [went] = engine.embedder.encode(["mail went out"]).tolist()
+    meaning = Meaning(FAKE.key, 0.1, 0.9, 0.2, tuple(went))
+    keep_model(home.paths, Files(), replace(model, trained_at=home.clock, meaning=meaning))
+    home.echo(line("mail went out", None, tags=["deploy"]))
+    name = next(name for name, one in named(home) if one.memory.content == "mail went out")
+    engine.put("sky", "memory", [Item("near", "00" * 12, "mail went out at noon")])
+    monkeypatch.delenv("SKYMEM_ENGINE")
+    at = composition.open_home(str(home.paths.root))
+    at._engine = engine
+    prediction = why(at, "sky", name)["prediction"]
+    assert prediction["by"] == "vectors"
+    assert prediction["nearest"] == ["near"]
+    assert {"feature": ABOUT, "adds": 0.8} in prediction["parts"]
+    total = prediction["base"] + sum(one["adds"] for one in prediction["parts"])
+    assert total == pytest.approx(prediction["log_odds"], abs=1e-4)
+    engine.is_running = False
+    prediction = why(at, "sky", name)["prediction"]
+    assert (prediction["by"], "nearest" in prediction) == ("text", False)
+    monkeypatch.setenv("SKYMEM_ENGINE", "off")
+    assert "what it is about has no share" in said(home, "importance", "--why", name)
+    assert "by its text alone" in said(home, "explain", name)
+    engine.close()
