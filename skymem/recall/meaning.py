@@ -7,6 +7,7 @@ are asked for until enough pass; but where only a few can pass, those are compar
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from skymem.errors import BusyError, DiskError, EngineUnavailableError
 from skymem.policy import rank
 from skymem.recall.candidate import Candidate, Scale
 from skymem.recall.place import Place
@@ -34,6 +35,11 @@ ID_LETTERS_MAX: Final = 1024
 QUERY_LETTERS_MAX: Final = 8_000
 """Of a query, what the engine is sent: some ten pieces, each of them encoded while one waits."""
 
+THEN_MAX: Final = 256
+"""Of what was superseded since the moment that is asked about, so many are compared, newest first:
+the cache has most of their vectors still."""
+
+THEN_SECONDS: Final = 5.0
 START_SECONDS: Final = 10.0
 """What an answer may take of an engine that has yet to be started: it loads its model first."""
 
@@ -58,6 +64,11 @@ class Vectors(Protocol):
         deadline_seconds: float = ...,
     ) -> dict[str, Any]:
         """The nearest by meaning, best first, and the cosines of some others."""
+
+    def likeness(
+        self, text: str, texts: Sequence[str], *, agent: str = ..., deadline_seconds: float = ...
+    ) -> dict[str, Any]:
+        """The cosine of a text to each of some others; None where one is blank."""
 
 
 class Nearest(NamedTuple):
@@ -88,6 +99,8 @@ class Meaning:
         self._engine = engine
         self._vectors: Vectors | None = None
         self._seconds = 0.0
+        self._then: dict[str, float] | None = None
+        """Of a moment that is past: what has no vector since, with its cosine."""
 
     def nearest(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
         """The nearest `wanted` that are still in a tier and pass the filters.
@@ -140,7 +153,8 @@ class Meaning:
             answer = self._query(limit, also)
             hits = answer["hits"]
             passed = passing([name for name, _ in hits])
-            if passed >= wanted or len(hits) < limit or limit >= NEAREST_MAX:
+            given = len(hits) - len(self._then or ())
+            if passed >= wanted or given < limit or limit >= NEAREST_MAX:
                 break
             limit = min(NEAREST_MAX, WIDER_TIMES * limit)
         if passed < wanted and len(hits) >= NEAREST_MAX:
@@ -172,9 +186,35 @@ class Meaning:
             self._work.degrade(str(reason))
         if left := self._tiers.unindexed(str(answer["epoch"])):
             self._work.degrade(f"{left:,} long-term memories are not indexed yet: by words only")
-        if self._request.at_us is not None and (gone := self._tiers.wordbound()):
-            self._work.degrade(f"{gone:,} memories superseded by now: by words only")
-        return answer
+        if self._request.at_us is None:
+            return answer
+        if self._then is None:
+            self._then = self._of_then(self._vectors)
+        hits = [(str(name), float(cosine)) for name, cosine in answer["hits"]]
+        hits += self._then.items() if limit else ()
+        hits.sort(key=lambda one: -one[1])
+        told = {name: self._then[name] for name in also if name in self._then}
+        return {**answer, "hits": hits, "also": {**answer["also"], **told}}
+
+    def _of_then(self, vectors: Vectors) -> dict[str, float]:
+        """The cosines of what was superseded since, and has no vector in the index any more."""
+        found = self._tiers.vectorless(self._request.filters)
+        newest = sorted(found, key=lambda name: (found[name].time_us or 0, name), reverse=True)
+        names = [name for name in newest[:THEN_MAX] if found[name].searchable.strip()]
+        cosines: Sequence[float | None] = []
+        query = self._request.query[:QUERY_LETTERS_MAX]
+        try:
+            if names:
+                texts = [found[name].searchable for name in names]
+                answer = vectors.likeness(
+                    query, texts, agent=self._agent, deadline_seconds=THEN_SECONDS
+                )
+                cosines = answer["cosines"]
+        except (EngineUnavailableError, BusyError, DiskError):
+            names = []
+        if left := len(found) - len(names):
+            self._work.degrade(f"{left:,} memories superseded since: by words only")
+        return {name: one for name, one in zip(names, cosines, strict=False) if one is not None}
 
     def _collections(self) -> Sequence[str]:
         """Where the tiers that are asked for are indexed."""

@@ -217,10 +217,14 @@ class Tiers:
             return 0
         return IndexCursors(self._catalog, self._agent, epoch).owed("long")
 
-    def wordbound(self) -> int:
-        """How many memories have no vector, as something took their place since (row P15)."""
-        found = self._catalog.find(self._agent, sorted(vectorless(self._catalog, self._agent)))
-        return sum(place.tier in {"long", "archive"} for place in found.values())
+    def vectorless(self, filters: Filters) -> dict[str, Memory]:
+        """What is active, passes the filters and has no vector: of a moment that is past (P15).
+
+        Something has taken its place since.
+        """
+        names = sorted(vectorless(self._catalog, self._agent))
+        kept = self.locate(names, filters.tiers).values()
+        return {one.id: one.memory for one in kept if filters.let(one.memory)}
 
     def _in_place(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Leave out lines of long-term and archives whose id has its place in another line.

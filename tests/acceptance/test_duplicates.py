@@ -98,6 +98,10 @@ def test_merge_finds_it_where_promote_does_not_look(home: Outside) -> None:
     assert len(in_long(home)) == 4
     assert sorted(recalled(home)) == sorted([AGAIN, OTHER])
     assert home.done("merge")["acted"] == 0
+    then = "2023-11-14T22:13:50Z"  # after the first was said, before the others
+    found = home.done("recall", "which editor does one like?", "--mode", "semantic", "--at", then)
+    assert [one["content"] for one in found["results"]] == [FIRST]
+    assert found["degraded"] == []
     assert home("fsck").code == 0
     audit = home.done("merge", "--audit", "5")
     assert (audit["merges"], len(audit["to_judge"])) == (1, 1)

@@ -18,6 +18,9 @@ class Meanings:
     """Answers as the engine does, from cosines a test gave it."""
 
     cosines: Mapping[str, float] = field(default_factory=dict)
+    likenesses: Mapping[str, float] = field(default_factory=dict)
+    """By text."""
+
     degraded: Sequence[str] = ()
     fails: SkymemError | None = None
     runs: bool = True
@@ -25,6 +28,19 @@ class Meanings:
 
     def running(self) -> bool:
         return self.runs
+
+    def likeness(
+        self,
+        text: str,
+        texts: Sequence[str],
+        *,
+        agent: str = "",
+        deadline_seconds: float = 30.0,
+    ) -> dict[str, Any]:
+        self.asked.append({"text": text, "texts": [*texts], "agent": agent})
+        if self.fails is not None:
+            raise self.fails
+        return {"cosines": [self.likenesses.get(one) for one in texts]}
 
     def query(
         self,

@@ -7,7 +7,7 @@ import pytest
 
 import skymem
 from skymem import app, upkeep
-from skymem.errors import UsageError
+from skymem.errors import EngineUnavailableError, UsageError
 from skymem.recall.listing import recent
 from skymem.recall.request import Filters, filters_of
 from skymem.recall.request import ask as question
@@ -177,16 +177,41 @@ def test_a_look_back_is_not_counted_as_a_recall(
             memory.recall("report", at=wrong)  # type: ignore[arg-type]
 
 
-def test_what_was_superseded_since_is_found_by_words_and_that_is_said(desk: Desk, ask: Ask) -> None:
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "fusion"])
+def test_what_was_superseded_since_has_no_vector_and_is_found_by_its_meaning(
+    desk: Desk, ask: Ask, mode: str
+) -> None:
+    desk.echo(
+        line("a ship", 0.9, id="then"),
+        line("a stone", 0.9, id="other"),
+        line("a boat", 0.9, ts=START + DAY, id="later", supersedes=["then"]),
+    )
+    desk.run("promote")
+    cosines = {"later": 0.9, "other": 0.3}
+    meanings = Meanings(cosines, likenesses={"a ship": 0.8})
+    answer = ask("vessel", engine=meanings, mode=mode, at_us=us(0.5))
+    assert [one.id for one in answer] == ["then", "other"]
+    assert answer[0].parts.semantic == 0.8
+    assert not answer.degraded
+    now = ask("vessel", engine=meanings, mode=mode)
+    assert next(iter(now)).id == "later"
+    assert "then" not in {one.id for one in now}
+
+
+def test_where_it_can_not_be_compared_it_is_found_by_words_and_that_is_said(
+    desk: Desk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.echo(
         line("a ship", 0.9, id="then"),
         line("a boat", 0.9, ts=START + DAY, id="later", supersedes=["then"]),
     )
     desk.run("promote")
     meanings = Meanings({"later": 0.9})
+
+    def away(*_: object, **__: object) -> dict[str, object]:
+        raise EngineUnavailableError("it is away")
+
+    monkeypatch.setattr(meanings, "likeness", away)
     answer = ask("ship", engine=meanings, at_us=us(0.5))
     assert [one.id for one in answer] == ["then"]
-    assert "1 memories superseded by now: by words only" in answer.degraded
-    now = ask("boat", engine=meanings)
-    assert [one.id for one in now] == ["later"]
-    assert not now.degraded
+    assert answer.degraded == ["1 memories superseded since: by words only"]
