@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.engine.items import Item
 from skymem.errors import DiskError, SkymemError
-from skymem.jobs.indexed import Indexed
+from skymem.jobs.indexed import Indexed, batches
 from skymem.jobs.stale import let_go, take_out_stale
 from skymem.jobs.workplace import Workplace
 from skymem.model.identity import digest
@@ -25,7 +25,7 @@ from skymem.model.plan import Entry
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import BOM, LineDamage
 from skymem.stores.catalog import Catalog
-from skymem.stores.cursors import IndexCursors, Piece, index_epoch
+from skymem.stores.cursors import IndexCursors, Piece, index_epoch, places_of
 from skymem.stores.files import disk_errors
 from skymem.stores.naming import Naming
 from skymem.stores.shelf import Shelf
@@ -40,7 +40,6 @@ ASKED_AT_ONCE: Final = 1000
 BATCH: Final = 256
 """Memories handed over at once: enough to sort by length, few enough to stop between two."""
 
-BATCH_TEXT_BYTES: Final = 1024 * 1024
 EPOCHS_TRIED: Final = 3
 FOLLOW_UP_SECONDS: Final = 8.0
 """How long a job that moved memories stays to index them: the engine's start and some hundreds.
@@ -103,6 +102,7 @@ class Indexing:
             self.result.eligible = max(self.result.eligible, self._owed())
             try:
                 self._take_out_trash()
+                self._hand_back(noted)
                 self._hand_over_tier("long")
                 if self._work.rules.engine.recent:
                     self._hand_over_tier("archive")
@@ -127,12 +127,27 @@ class Indexing:
         """Look who should have no vector; gives whom the index has yet to let go."""
         noted = LetGo(self._catalog, self._agent, epoch)
         self._spared = noted.look()
-        if back := noted.back(self._spared):  # the cursors may be beyond them
-            self._cursors.begin_again()
-            noted.forget(back)
         going = noted.left(self._spared)
         noted.note(going, gone=False)
         return noted, going
+
+    def _hand_back(self, noted: LetGo) -> None:
+        """Hand over again what the index had let go: the cursors are beyond it."""
+        back = noted.back(self._spared)
+        for start in range(0, len(back), ASKED_AT_ONCE):
+            lot = back[start : start + ASKED_AT_ONCE]
+            for (tier, file), places in places_of(self._catalog, self._agent, lot).items():
+                if tier == "long" or self._work.rules.engine.recent:
+                    self._hand_over(COLLECTIONS[tier], Piece(0, file, 0, places, 0))
+            noted.forget(lot)
+
+    def _hand_over(self, collection: str, piece: Piece) -> None:
+        lacking = self._lacking(collection, [(one.id, one.digest) for one in piece.places])
+        items = [*self._read(piece, lacking)]
+        for _ in self._put(collection, iter(items)):
+            continue
+        if len(items) < len(lacking):
+            raise _OtherwiseNowError  # of lines that are others by now nothing is forgotten
 
     def _hand_over_tier(self, tier: str) -> None:
         for piece in self._cursors.pieces(tier, ASKED_AT_ONCE):
@@ -214,7 +229,7 @@ class Indexing:
 
     def _put(self, collection: str, items: Iterator[Item]) -> Iterator[str]:
         """Hand over in batches; yields the last id of each, once all of it is durable."""
-        for batch in _batches(items, self._batch):
+        for batch in batches(items, self._batch):
             self._work.check_stop()
             if time.monotonic() > self._deadline:
                 raise _TimeUpError
@@ -373,16 +388,3 @@ def _memory(raw: bytes) -> Memory | None:
         return read_line(raw)
     except LineDamage:
         return None
-
-
-def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
-    batch: list[Item] = []
-    size = 0
-    for item in items:
-        batch.append(item)
-        size += len(item.text)
-        if len(batch) >= most or size >= BATCH_TEXT_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

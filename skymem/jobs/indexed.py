@@ -1,9 +1,13 @@
-"""What one run of the index job did about one agent (row R8)."""
+"""What one run of the index job does about one agent: the lots it goes in, the result (row R8)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from skymem.engine.items import Item
 from skymem.model.plan import Plan
+
+BATCH_TEXT_BYTES: Final = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -51,3 +55,17 @@ class Indexed:
         if self.error:
             detail["error"] = self.error
         return detail
+
+
+def batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
+    """Take memories in lots: of so many at most, and of so much text."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += len(item.text)
+        if len(batch) >= most or size >= BATCH_TEXT_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

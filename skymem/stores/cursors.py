@@ -5,13 +5,13 @@ another epoch and everything is asked about again (design §5, row P11). And it 
 it was told of: where the catalog read them anew meanwhile, it does not move.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from skymem.stores.catalog import Catalog
 from skymem.stores.home import HomePaths
 from skymem.stores.status import read_json
-from skymem.stores.vectorless import vectorless
+from skymem.stores.vectorless import LetGo, vectorless
 
 TIERS: Final = ("long", "archive")
 
@@ -69,7 +69,16 @@ class IndexCursors:
         beyond: int = sum(max(0, left) for _, left, _ in rows)
         if beyond and tier in TIERS:
             beyond -= self._vectorless({name: at for name, _, at in rows})
-        return beyond
+        return beyond + (self._coming_back() if tier == "long" else 0)
+
+    def _coming_back(self) -> int:
+        """How many of long-term the index had let go and should have again."""
+        noted = LetGo(self._catalog, self._agent, self._epoch)
+        if not noted.is_owed():
+            return 0
+        back = self._catalog.find(self._agent, noted.back(noted.look())).values()
+        cursors = {one.file: self.reaches(one.file) for one in back if one.tier == "long"}
+        return sum(one.tier == "long" and one.start < cursors[one.file] for one in back)
 
     def _vectorless(self, cursors: Mapping[str, int]) -> int:
         """How many memories that should have no vector are beyond the cursors of these files."""
@@ -179,6 +188,18 @@ class IndexCursors:
             "INSERT OR REPLACE INTO short_indexed VALUES (?, ?, ?)",
             (self._agent, self._epoch, known),
         )
+
+
+def places_of(
+    catalog: Catalog, agent: str, names: Sequence[str]
+) -> dict[tuple[str, str], list[Place]]:
+    """Where memories of long-term and archives lie, by tier and file; in no order."""
+    found: dict[tuple[str, str], list[Place]] = {}
+    for name, one in catalog.find(agent, names).items():
+        if one.tier in TIERS:
+            place = Place(name, one.digest.hex(), one.start, one.end)
+            found.setdefault((one.tier, one.file), []).append(place)
+    return found
 
 
 def index_epoch(paths: HomePaths, agent: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from skymem import app, upkeep
 from skymem.engine.items import Item
 from skymem.errors import EngineUnavailableError
 from skymem.jobs import index_run, runner
@@ -86,10 +87,35 @@ def test_undone_they_are_back_from_the_cache(home: Indexer) -> None:
     detail = run(home, "merge")
     home.engine.forget_counts()
     undo(home.work(), detail["agents"]["sky"]["runs"][0], ["sky"])
-    home.run(only_if_owed=True)
+    with home.desk.work().catalog() as catalog:
+        catalog.catch_up(home.desk.tiers)
+        assert rag_pending(home.desk.paths, catalog, "sky") >= 2
+    done = home.run(only_if_owed=True)
+    assert (done["embedded"], done["rag_pending"]) == (2, 0)
 
     assert home.engine.holds("memory") == held
     assert vectors(home) == (3, 3)
+    assert compared(home) == (0, 0, 0)
+    assert home.engine.embedder.encoded == 0
+
+
+def test_what_stood_for_them_forgotten_they_are_back_and_nothing_else_is_asked_about(
+    home: Indexer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = home.engine.holds("memory")
+    run(home, "merge")
+    (above,) = [one.source_id or "" for one in home.desk.memories("long") if one.supersedes]
+    app.init_home(home.desk.paths.root)
+    monkeypatch.setenv("SKYMEM_ENGINE", "off")
+    upkeep.forget_memories(app.open_home(str(home.desk.paths.root)), "sky", [above])
+    with home.desk.work().catalog() as catalog:
+        catalog.catch_up(home.desk.tiers)
+        assert rag_pending(home.desk.paths, catalog, "sky") == 2
+    home.engine.forget_counts()
+    done = home.run(only_if_owed=True)
+
+    assert (done["embedded"], done["rag_pending"], home.engine.asked) == (2, 0, 2)
+    assert home.engine.holds("memory") == held
     assert compared(home) == (0, 0, 0)
     assert home.engine.embedder.encoded == 0
 
