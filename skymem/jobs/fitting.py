@@ -67,13 +67,18 @@ class FittedMeaning(NamedTuple):
     """Which of `MEANING_RESTRAINTS` served best."""
 
 
+def is_installed() -> bool:
+    """Whether scikit-learn is there, without loading it."""
+    return importlib.util.find_spec("sklearn") is not None
+
+
 def check_installed() -> None:
     """Check that scikit-learn is there, without loading it.
 
     Raises:
         UsageError: it is not.
     """
-    if importlib.util.find_spec("sklearn") is None:
+    if not is_installed():
         raise UsageError(f"training needs scikit-learn, which is not installed: {EXTRA}")
 
 

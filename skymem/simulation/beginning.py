@@ -1,19 +1,23 @@
 """A home as it was at a moment: every line in the tier it was in then, as it stood there."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Reason
+from skymem.model.plan import Entry, Reason
 from skymem.model.spelling import moved, promoted, read_line
+from skymem.simulation.bench import Bench
 from skymem.simulation.lines import Line
 from skymem.simulation.whereabouts import SHORT_FILE, Spot, Whereabouts
+from skymem.stores.naming import Naming
 from skymem.stores.protection import Protection, Restored, write_protection
 from skymem.stores.tiers import tier_of
 from skymem.stores.trash import Held
 
+ENTRIES_AT_ONCE: Final = 1000
 _UNKNOWN: Final = Reason("by_hand")
 
 
@@ -43,6 +47,40 @@ def lay_out(
         for run, held_there in trash.items():
             shelf.trash.keep(run, (held.envelope() for held in held_there))
         _protect(work, agent, begin, at)
+
+
+def tell_before(work: Bench, before: Sequence[Mapping[str, Any]]) -> None:
+    """Begin the ledger with what it had up to then: a job goes by what others did before it.
+
+    What was under way at that very moment counts as done.
+    """
+    if not before:
+        return
+    path = work.ledger().path
+    work.files.make_directory(path.parent)
+    for first in range(0, len(before), ENTRIES_AT_ONCE):
+        each = before[first : first + ENTRIES_AT_ONCE]
+        lines = (json.dumps(one, separators=(",", ":")) for one in each)
+        work.files.append(path, "".join(f"{line}\n" for line in lines).encode())
+    open_runs = {one["run"]: one for one in before if one["op"] == "begin"}
+    for one in before:
+        if one["op"] == "end":
+            open_runs.pop(one["run"], None)
+    ends = (
+        {"op": "end", "agent": one["agent"], "run": one["run"], "job": one["job"]}
+        for one in open_runs.values()
+    )
+    work.ledger().append(ends, work.now())
+
+
+def know_short_term(work: Bench, begin: Whereabouts) -> None:
+    """What stands in short-term then was seen by a run before, and does not come in again."""
+    for agent in begin.spots:
+        shelf = work.shelf(agent)
+        work.kept.catch_up(shelf.paths)
+        naming = Naming(agent, work.kept)
+        naming.name([one for one in shelf.short_entries() if isinstance(one, Entry)])
+        work.kept.set_known(agent, bytes(naming.digests), naming.named)
 
 
 def _file(spot: Spot) -> str:

@@ -11,6 +11,7 @@ from skymem.stores.catalog import BUSY_MS, Catalog
 from skymem.stores.files import Modes
 from skymem.stores.fleeting import FleetingFiles
 from skymem.stores.home import HomePaths
+from skymem.stores.home_key import HomeKey
 from skymem.stores.promoted_days import PromotedDays
 
 
@@ -57,8 +58,17 @@ class Bench(Workplace):
         return replace(self, batch="", asked=None, grouping=None)
 
 
-def bench(root: Path, rules: RetentionRules, clock: Clock, stop: Callable[[], str]) -> Bench:
-    """Make a workplace in an empty directory; its files are for this user alone."""
+def bench(
+    root: Path,
+    rules: RetentionRules,
+    clock: Clock,
+    stop: Callable[[], str],
+    key: HomeKey | None = None,
+) -> Bench:
+    """Make a workplace in an empty directory; its files are for this user alone.
+
+    Lines are hashed under `key`, which no file of it has.
+    """
     return Bench(
         HomePaths(root),
         FleetingFiles(Modes()),
@@ -67,4 +77,5 @@ def bench(root: Path, rules: RetentionRules, clock: Clock, stop: Callable[[], st
         lambda: None,
         stop,
         actor="simulation",
+        _key=key,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from skymem.app import Home
@@ -15,11 +16,12 @@ from skymem.policy.admit import agent_name_fault
 from skymem.policy.standing import Link
 from skymem.policy.vectored import without_vector
 from skymem.simulation.lines import Line, lines_of
-from skymem.simulation.moments import JobSteps, actions_of
+from skymem.simulation.moments import Action, JobSteps, actions_of
 from skymem.simulation.steps import Came, Recalled, Step, runs_of, steps_told
 from skymem.simulation.whereabouts import Whereabouts
 from skymem.stores.files import disk_errors
-from skymem.stores.importance_models import MEANINGS
+from skymem.stores.home_key import HomeKey
+from skymem.stores.importance_models import MEANINGS, models_of, name_of
 from skymem.stores.recall_events import events_of
 
 READ_TRIES: Final = 3
@@ -43,6 +45,9 @@ class Past:
     until: float
     recorded_since: float
     """From when on it is known of every job when it ran; before that the schedule is believed."""
+
+    before: list[Mapping[str, Any]]
+    """Of the ledger, up to then: budgets, shares and what teaches go by it."""
 
     entries: list[Mapping[str, Any]]
     """Of the ledger, since then."""
@@ -70,6 +75,12 @@ class Past:
     """Models of importance, and what the engine told for them, by their place in the home: each
     counts from when it was trained, or told."""
 
+    trained: dict[str, float] = field(default_factory=dict)
+    """When, of those that were not gone back from."""
+
+    key: HomeKey | None = None
+    """Under which the lines that moved were hashed."""
+
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -96,9 +107,10 @@ def past_of(home: Home, since: float, until: float) -> Past:
     if not entries:
         raise UsageError("the ledger is empty: no run has been here, so there is no past to replay")
     past = _split(work, entries, lines, (since, until))
+    past.key = work.home_key()
+    _read_models(work, past)
     _tell_steps(work, past, entries)
     _measure(past, entries)
-    past.models = dict(_models(work, past.agents))
     return past
 
 
@@ -124,14 +136,16 @@ def _split(
     since, until = span
     begin = Whereabouts(returning=frozenset(_returning(entries)))
     first = float(entries[0]["ts"])
+    before: list[Mapping[str, Any]] = []
     later: list[Mapping[str, Any]] = []
     for entry in entries:
         if entry["ts"] < since and not later:
             begin.tell(entry)
+            before.append(entry)
         else:
             later.append(entry)
     begin.begin_counting()
-    past = Past(max(since, first), until, until, later, [], lines, begin, {})
+    past = Past(max(since, first), until, until, before, later, [], lines, begin, {})
     if since < first:
         past.notes.append(f"the ledger begins at {_spoken(first)}: it is replayed from there")
     if not later:
@@ -160,10 +174,11 @@ def _tell_steps(work: Workplace, past: Past, entries: Sequence[Mapping[str, Any]
     actions = [
         one for one in actions_of(work.paths.status / "actions.jsonl") if one.ended >= past.since
     ]
+    trainings = [*_trainings(past, actions)]
     past.recorded_since = min((one.started for one in actions), default=past.until)
     if past.recorded_since <= past.since + _first_gap(past):
         past.recorded_since = past.since
-    steps = [*told, *jobs.recorded(actions), *jobs.left(past.recorded_since)]
+    steps = [*told, *jobs.recorded([*actions, *trainings]), *jobs.left(past.recorded_since)]
     if past.recorded_since > past.since:
         schedule = _schedule(work)
         steps += jobs.by_schedule(schedule, past.since, past.recorded_since)
@@ -186,13 +201,27 @@ def _schedule(work: Workplace) -> Schedule:
         return Schedule()
 
 
-def _models(work: Workplace, agents: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    for agent in agents:
+def _read_models(work: Workplace, past: Past) -> None:
+    for agent in past.lines:
         directory = work.paths.importance(agent)
         with disk_errors(directory):
             files = [*directory.glob("[!.]*Z.json"), *directory.glob(f"[!.]*Z{MEANINGS}")]
             for path in sorted(files):
                 yield str(path.relative_to(work.paths.root)), path.read_bytes()
+            for path in sorted(directory.glob("[!.]*Z.json*")):
+                past.models[str(path.relative_to(work.paths.root))] = path.read_bytes()
+        for model in models_of(work.paths, agent):
+            path = directory / name_of(model.trained_at)
+            past.trained[str(path.relative_to(work.paths.root))] = model.trained_at
+
+
+def _trainings(past: Past, actions: Sequence[Action]) -> Iterator[Action]:
+    """Those that left a model, and no result."""
+    for place, at in past.trained.items():
+        agent = PurePath(place).parent.name
+        known = (one for one in actions if one.job == "train" and agent in one.agents)
+        if at >= past.since and not any(one.started <= at <= one.ended for one in known):
+            yield Action(at, at, "train", (agent,))
 
 
 def _recalls(work: Workplace, past: Past) -> Iterator[Step]:

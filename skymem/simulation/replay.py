@@ -9,14 +9,15 @@ from typing import Any
 
 from skymem.errors import SkymemError
 from skymem.jobs import runner
-from skymem.jobs.compact import compact
+from skymem.jobs.apart import run_apart
 from skymem.jobs.detail import Outcome
+from skymem.jobs.fitting import is_installed
 from skymem.jobs.restore import restore
 from skymem.jobs.rotate import new_archive
 from skymem.jobs.undo import undo
 from skymem.model.rules import RetentionRules
 from skymem.simulation import by_hand
-from skymem.simulation.beginning import lay_out
+from skymem.simulation.beginning import know_short_term, lay_out, tell_before
 from skymem.simulation.bench import Clock, bench
 from skymem.simulation.lines import lines_of
 from skymem.simulation.past import Past, Size, sizes_of
@@ -80,13 +81,16 @@ class Replay:
         """Begin where the past begins."""
         self._past = past
         self._clock = Clock(past.since)
-        self._bench = bench(root, rules, self._clock, stop)
+        self._bench = bench(root, rules, self._clock, stop, past.key)
         self._tell = tell
         self._still = Stillness()
         self._read_to = 0
         self._entries = iter(past.entries)
         self._ahead = next(self._entries, None)
-        self._runs: dict[str, list[str]] = {}
+        self._trains = is_installed()
+        self._runs: dict[str, list[str]] = {
+            one["run"]: [one["run"]] for one in past.before if one["op"] == "begin"
+        }
         """By the name of a run in the record, what it is called here."""
 
         self._done = Replayed(_copy(past.begin), _copy(past.begin))
@@ -101,9 +105,10 @@ class Replay:
         """
         past, work = self._past, self._bench
         lay_out(work, past.begin, past.lines, past.since)
-        for name, data in past.models.items():  # each is in force from when it was made
-            work.files.make_directory((work.paths.root / name).parent)
-            work.files.replace(work.paths.root / name, data)
+        know_short_term(work, past.begin)
+        tell_before(work, past.before)
+        self._read_to = work.ledger().size()
+        self._lay_models()
         for step in past.recalled_before:
             if isinstance(step.what, Recalled):
                 self._note_recalled(step.what, step.at)
@@ -118,6 +123,22 @@ class Replay:
             work.kept.close()
         self._done.degraded = list(work.degraded)
         return self._done
+
+    def _lay_models(self) -> None:
+        """Those of before; where none can be trained here, all: each counts from when it was made.
+
+        One that was gone back from is in force nowhere, and not made again from the same history.
+        """
+        past, work = self._past, self._bench
+        for name, data in past.models.items():
+            at = past.trained.get(name)
+            if at is None or at < past.since or not self._trains:
+                work.files.make_directory((work.paths.root / name).parent)
+                work.files.replace(work.paths.root / name, data)
+        if not self._trains and any(
+            isinstance(step.what, Ran) and step.what.job == "train" for step in past.steps
+        ):
+            work.degrade("train was not run again: skymem[train] is not installed")
 
     # -- one step -------------------------------------------------------------------------------
 
@@ -156,8 +177,10 @@ class Replay:
             self._done.still[ran.agent] += 1
             return
         work = self._bench.anew()
-        if ran.job == "compact":
-            _, ended = compact(work, [ran.agent])
+        if ran.job == "train" and not self._trains:
+            return
+        if ran.job in ("compact", "train"):
+            _, ended = run_apart(work, ran.job, [ran.agent], dry_run=False)
             self._still.changed(ran.agent)
             failed = [one.error for one in ended if one.error]
         else:

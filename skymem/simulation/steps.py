@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from skymem.jobs.table import JOBS
 
-REPLAYED: Final = (*JOBS, "compact")
+REPLAYED: Final = (*JOBS, "compact", "train")
 """Jobs that decide by rules: they are run again. Of the others it is told what they did."""
 
 

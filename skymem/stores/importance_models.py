@@ -64,6 +64,7 @@ def keep_model(paths: HomePaths, files: Files, model: Model) -> Path:
     files.make_directory(directory)
     files.remove_left(directory)
     path = model_path(paths, model)
+    path = directory / name_of(model.trained_at)
     data = json.dumps(model.as_json(), indent=1, allow_nan=False, ensure_ascii=True)
     files.replace(path, data.encode() + b"\n")
     for suffix in ("", SET_ASIDE):
@@ -94,12 +95,15 @@ def set_aside(paths: HomePaths, files: Files, model: Model) -> None:
         DiskError: it still is.
     """
     path = model_path(paths, model)
+    directory = paths.importance(model.agent)
+    path = directory / name_of(model.trained_at)
     with disk_errors(path):
         files.rename(path, path.with_name(path.name + SET_ASIDE))
         files.fsync_directory(path.parent)
 
 
-def _name(trained_at: float) -> str:
+def name_of(trained_at: float) -> str:
+    """What the file of a model is called."""
     return f"{datetime.fromtimestamp(trained_at, UTC):%Y%m%dT%H%M%S_%f}Z.json"
 
 
