@@ -183,6 +183,17 @@ class _Moment:
 
         return self.ask(query)
 
+    def likeness(
+        self, text: str, texts: Sequence[str], *, agent: str, deadline_seconds: float
+    ) -> dict[str, Any]:
+        """Compare texts, in what is left of its moment."""
+
+        def compare(left: float) -> dict[str, Any]:
+            seconds = min(deadline_seconds, left)
+            return self.engine.likeness(text, texts, agent=agent, deadline_seconds=seconds)
+
+        return self.ask(compare)
+
     def ask(self, call: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
         """Make a call that is told what it may take."""
         began = time.monotonic()

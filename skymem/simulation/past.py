@@ -78,6 +78,9 @@ class Past:
     trained: dict[str, float] = field(default_factory=dict)
     """When, of those that were not gone back from."""
 
+    by_vectors: set[str] = field(default_factory=set)
+    """Agents whose models since then go by vectors: without the engine none is trained again."""
+
     key: HomeKey | None = None
     """Under which the lines that moved were hashed."""
 
@@ -205,14 +208,14 @@ def _read_models(work: Workplace, past: Past) -> None:
     for agent in past.lines:
         directory = work.paths.importance(agent)
         with disk_errors(directory):
-            files = [*directory.glob("[!.]*Z.json"), *directory.glob(f"[!.]*Z{MEANINGS}")]
+            files = [*directory.glob("[!.]*Z.json*"), *directory.glob(f"[!.]*Z{MEANINGS}")]
             for path in sorted(files):
-                yield str(path.relative_to(work.paths.root)), path.read_bytes()
-            for path in sorted(directory.glob("[!.]*Z.json*")):
                 past.models[str(path.relative_to(work.paths.root))] = path.read_bytes()
         for model in models_of(work.paths, agent):
             path = directory / name_of(model.trained_at)
             past.trained[str(path.relative_to(work.paths.root))] = model.trained_at
+            if model.meaning is not None and model.trained_at >= past.since:
+                past.by_vectors.add(agent)
 
 
 def _trainings(past: Past, actions: Sequence[Action]) -> Iterator[Action]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from skymem.errors import SkymemError
@@ -87,7 +87,7 @@ class Replay:
         self._read_to = 0
         self._entries = iter(past.entries)
         self._ahead = next(self._entries, None)
-        self._trains = is_installed()
+        self._trains = {*past.agents} - past.by_vectors if is_installed() else set[str]()
         self._runs: dict[str, list[str]] = {
             one["run"]: [one["run"]] for one in past.before if one["op"] == "begin"
         }
@@ -125,20 +125,21 @@ class Replay:
         return self._done
 
     def _lay_models(self) -> None:
-        """Those of before; where none can be trained here, all: each counts from when it was made.
+        """Those of before; of whom none can be trained here, all: each counts from when it was.
 
         One that was gone back from is in force nowhere, and not made again from the same history.
         """
         past, work = self._past, self._bench
         for name, data in past.models.items():
             at = past.trained.get(name)
-            if at is None or at < past.since or not self._trains:
+            agent = PurePath(name).parent.name
+            if at is None or at < past.since or agent not in self._trains:
                 work.files.make_directory((work.paths.root / name).parent)
                 work.files.replace(work.paths.root / name, data)
-        if not self._trains and any(
-            isinstance(step.what, Ran) and step.what.job == "train" for step in past.steps
-        ):
-            work.degrade("train was not run again: skymem[train] is not installed")
+        trained = (one.what for one in past.steps if isinstance(one.what, Ran))
+        if {one.agent for one in trained if one.job == "train"} - self._trains:
+            why = "its models go by vectors" if is_installed() else "skymem[train] is not installed"
+            work.degrade(f"train was not run again: {why}")
 
     # -- one step -------------------------------------------------------------------------------
 
@@ -177,7 +178,7 @@ class Replay:
             self._done.still[ran.agent] += 1
             return
         work = self._bench.anew()
-        if ran.job == "train" and not self._trains:
+        if ran.job == "train" and ran.agent not in self._trains:
             return
         if ran.job in ("compact", "train"):
             _, ended = run_apart(work, ran.job, [ran.agent], dry_run=False)

@@ -64,7 +64,6 @@ def keep_model(paths: HomePaths, files: Files, model: Model) -> Path:
     files.make_directory(directory)
     files.remove_left(directory)
     path = model_path(paths, model)
-    path = directory / name_of(model.trained_at)
     data = json.dumps(model.as_json(), indent=1, allow_nan=False, ensure_ascii=True)
     files.replace(path, data.encode() + b"\n")
     for suffix in ("", SET_ASIDE):
@@ -85,7 +84,7 @@ def _let_go_of_meanings(directory: Path, files: Files) -> None:
 
 def model_path(paths: HomePaths, model: Model) -> Path:
     """Where a model lies, or will."""
-    return paths.importance(model.agent) / _name(model.trained_at)
+    return paths.importance(model.agent) / name_of(model.trained_at)
 
 
 def set_aside(paths: HomePaths, files: Files, model: Model) -> None:
@@ -95,8 +94,6 @@ def set_aside(paths: HomePaths, files: Files, model: Model) -> None:
         DiskError: it still is.
     """
     path = model_path(paths, model)
-    directory = paths.importance(model.agent)
-    path = directory / name_of(model.trained_at)
     with disk_errors(path):
         files.rename(path, path.with_name(path.name + SET_ASIDE))
         files.fsync_directory(path.parent)

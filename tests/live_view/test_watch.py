@@ -15,6 +15,7 @@ from skymem.live_view import watch as watching
 from skymem.live_view.rows import agent_rows, alarm_rows, decision_rows, head_lines, job_rows
 from skymem.live_view.snapshot import Snapshot
 from skymem.live_view.watch import Watch
+from skymem.overview import status_overview
 from skymem.stores.lock import held
 from tests.conftest import line
 
@@ -78,10 +79,12 @@ def test_nothing_new_is_counted_again_only_after_a_while(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[object] = []
-    whole = watching.status_overview
-    monkeypatch.setattr(
-        watching, "status_overview", lambda *args: (counted.append(args), whole(*args))[1]
-    )
+
+    def counting(*args: Any) -> Any:
+        counted.append(args)
+        return status_overview(*args)
+
+    monkeypatch.setattr(watching, "status_overview", counting)
     clock = iter([5.0, 6.0, 7.0, 5.0 + watching.COUNT_SECONDS, 1.0])
     watch._clock = lambda: next(clock)
     for _ in range(5):
