@@ -184,7 +184,12 @@ class _Moment:
         return self.ask(query)
 
     def likeness(
-        self, text: str, texts: Sequence[str], *, agent: str, deadline_seconds: float
+        self,
+        text: str,
+        texts: Sequence[str],
+        *,
+        agent: str = "",
+        deadline_seconds: float = ENGINE_SECONDS,
     ) -> dict[str, Any]:
         """Compare texts, in what is left of its moment."""
 

@@ -154,6 +154,12 @@ class Meaning:
         assert deadline_seconds > 0
         return self._index.query(agent, text, limit, collections, also)
 
+    def likeness(
+        self, text: str, texts: Sequence[str], *, agent: str = "", deadline_seconds: float = 0.0
+    ) -> dict[str, Any]:
+        assert deadline_seconds > 0
+        return self._index.likeness(text, texts, agent)
+
 
 def test_recall_never_returns_it(indexer: Indexer) -> None:
     names = ["kept", "gone"]
