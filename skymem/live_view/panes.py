@@ -144,7 +144,9 @@ class Pane(Widget, can_focus=True):
         hidden = len(self._rows) - max(0, self.size.height - 1)
         more = f" {self._cursor + 1}/{len(self._rows)} ↓↑" if hidden > 0 else ""
         room = width - len(MARK) - len(more)
-        return Strip([Segment("  " + cut(text.rstrip(), room).ljust(room) + more, tone)], width)
+        if len(text := text.rstrip()) > room:  # whole headings, or none
+            text = text[: room + 1].rpartition(" ")[0]
+        return Strip([Segment("  " + text.ljust(room) + more, tone)], width)
 
     def _row(self, at: int, width: int) -> Strip:
         row, chosen = self._rows[at], at == self._cursor

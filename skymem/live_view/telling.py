@@ -23,8 +23,8 @@ KEYS: Final = tuple(
 """The line at the foot."""
 
 HELP: Final = (
-    "skymem top shows a home as it lives; nothing here is older than",
-    "a few seconds, unless it says so.",
+    "skymem top shows a home as it lives. It looks once a second; what",
+    "is counted is at most half a minute old.",
     "",
     "  Tab, Shift+Tab   go from pane to pane",
     "  ↑ ↓  PgUp PgDn   go from row to row (also j and k)",

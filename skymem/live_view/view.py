@@ -141,7 +141,7 @@ class View(App[None]):
         self._loop = asyncio.get_running_loop()
         if self._leaving:
             self.exit()
-        self._show(self._found)
+        self._show(Snapshot(0.0))
         self._panes["jobs"].focus()
         self.run_worker(self._follow())
 
@@ -170,12 +170,15 @@ class View(App[None]):
         self._wake.set()
 
     def _show(self, found: Snapshot) -> None:
-        self._found = found
+        before, self._found = self._found, found
+        counted = found.status is not before.status
         self._head.say(*head_lines(found))
-        self._panes["agents"].fill(agent_rows(found))
         self._panes["jobs"].fill(job_rows(found))
         self._panes["alarms"].fill(alarm_rows(found))
-        self._panes["decisions"].fill(decision_rows(found), decision_columns(found))
+        if counted:
+            self._panes["agents"].fill(agent_rows(found))
+        if counted or found.decided is not before.decided:
+            self._panes["decisions"].fill(decision_rows(found), decision_columns(found))
         self._arrange()
 
     def on_resize(self) -> None:

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 DECIDED_MAX: Final = 500
 """How many of the last decisions are at hand."""
 
-COUNT_SECONDS: Final = 10.0
-"""At least so often everything is counted anew, whatever the files seem to say."""
+REST_FACTOR: Final = 100.0
+REST_SECONDS_MAX: Final = 30.0
+"""Counting rests so many times as long as it worked, and at most so long: it costs 1 % of a core in
+the busiest home."""
 
-REST_FACTOR: Final = 50.0
-"""Counting rests so many times as long as it took: it costs 2 % of a core in the busiest home."""
+OLD_SECONDS: Final = 30.0
+"""After so long everything is counted anew, whatever the files seem to say."""
 
 
 NOT_OURS: Final = (TypeError, AttributeError, LookupError, ValueError, OverflowError)
@@ -47,8 +49,8 @@ class Watch:
         self._clock = clock
         self._rules_mark = mark_of_files([self.home.paths.rules])
         self._status_mark = self._runs_mark = object()  # equal to none
-        self._count_at = 0.0
-        """On the monotonic clock."""
+        self._count_at = self._old_at = 0.0
+        """On the monotonic clock: when it may be counted again, and when it is in any case."""
 
         self._failed: Exception | None = None
 
@@ -95,9 +97,8 @@ class Watch:
         return found
 
     def _with_status(self, found: Snapshot) -> Snapshot:
-        mark, started = mark_of(self.home.paths), time.monotonic()
-        old = not 0 <= found.at - found.counted < COUNT_SECONDS
-        if started >= self._count_at and (old or mark != self._status_mark):
+        mark, at = mark_of(self.home.paths), time.monotonic()
+        if at >= self._old_at or (at >= self._count_at and mark != self._status_mark):
             self._failed = None
             try:
                 return replace(found, status=self._counted(found.agent, mark), counted=found.at)
@@ -109,12 +110,13 @@ class Watch:
         return found
 
     def _counted(self, agent: str | None, mark: object) -> dict[str, Any]:
-        started = time.monotonic()
+        began = time.thread_time()
         try:
             status = status_overview(self.home, agent)
         finally:
-            ended = time.monotonic()
-            self._count_at = ended + REST_FACTOR * (ended - started)
+            rest = REST_FACTOR * (time.thread_time() - began)
+            self._count_at = time.monotonic() + min(rest, REST_SECONDS_MAX)
+            self._old_at = time.monotonic() + OLD_SECONDS
         self._status_mark = mark
         return status
 
@@ -140,6 +142,8 @@ class Watch:
 
     def _with_decided(self, found: Snapshot) -> Snapshot:
         fresh, left_out = self._tail.fresh()
+        if not fresh and found.decided and found.agent == self._last.agent:
+            return found
         for entry in fresh:
             self._decided.extendleft(decided_in(entry))
         about = (one for one in self._decided if found.agent in (None, one.agent))

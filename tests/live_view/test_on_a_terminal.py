@@ -50,6 +50,10 @@ def test_its_keys_run_a_job_explain_a_decision_and_pause_a_job(
     seen.until(lambda one: re.search(r"index +in \d", one.text))
     assert json.loads((home / "state/paused.json").read_text())["paused"] == {}
 
+    mapped = Path(f"/proc/{seen.process.pid}/maps").read_text()
+    assert "python" in mapped
+    assert [name for name in ("numpy", "chromadb", "onnx", "tokenizers") if name in mapped] == []
+
     seen.press("q")
     assert seen.end() == 0
     _is_left_clean(seen)

@@ -88,9 +88,19 @@ def test_nothing_new_is_counted_again_only_after_a_while(
     clock = iter([5.0, 6.0, 7.0, 5.0 + watching.COUNT_SECONDS, 1.0])
     watch._clock = lambda: next(clock)
     for _ in range(5):
+    whole = watching.status_overview
+    monkeypatch.setattr(
+        watching, "status_overview", lambda *args: (counted.append(args), whole(*args))[1]
+    )
+    monkeypatch.setattr(watching, "OLD_SECONDS", 1e9)
+    for _ in range(3):
         watch.look(None)
+    once = len(counted)
+    monkeypatch.setattr(watching, "OLD_SECONDS", 0.0)
+    watch.look(None, whole=True)  # from here on what was counted is old at once
+    watch.look(None)
 
-    assert len(counted) == 3  # at first, after a while, and where the clock was set back
+    assert (once, len(counted)) == (1, 3)
 
 
 def test_rules_that_are_written_anew_count(home: Home, watch: Watch) -> None:
