@@ -46,7 +46,7 @@ _skymem_at() {
     verbs='' options='' valued='' files=''
     case $1 in
         '')
-            verbs='init demo run promote rotate compress merge prune share compact train index trigger apply jobs pause resume status check alarms remember recall recent context show explain importance simulate forget erase restore undo pin unpin correct profile serve mcp upgrade fsck doctor import export backup restore-backup agents archive audit docs conversation hook note patterns project playbook pref scratchpad trash config'
+            verbs='init demo run promote rotate compress merge prune share compact train index trigger apply jobs pause resume status top check alarms metrics remember recall recent context show explain importance simulate report forget erase restore undo pin unpin correct profile serve mcp upgrade fsck doctor import export backup restore-backup agents archive audit docs conversation hook note patterns project playbook pref scratchpad trash config'
             options='--home --agent --log-level --version --help'
             valued='--home --agent --log-level'
             files='--home'
@@ -123,12 +123,20 @@ _skymem_at() {
         'status')
             options='--follow --json --help'
             ;;
+        'top')
+            options='--help'
+            ;;
         'check')
             options='--json --help'
             ;;
         'alarms')
             options='--explain --json --help'
             valued='--explain'
+            ;;
+        'metrics')
+            options='--textfile --label --json --help'
+            valued='--textfile --label'
+            files='--textfile'
             ;;
         'remember')
             options='--importance --tag --kind --ttl-days --meta --origin --trust --stdin --dry-run --json --help'
@@ -153,13 +161,18 @@ _skymem_at() {
             options='--json --help'
             ;;
         'importance')
-            options='--why --rollback --dry-run --json --help'
-            valued='--why'
+            options='--why --second-opinions --rollback --dry-run --json --help'
+            valued='--why --second-opinions'
             ;;
         'simulate')
             options='--rules --since --sweep --plot --json --help'
             valued='--rules --since --sweep --plot'
             files='--rules --plot'
+            ;;
+        'report')
+            options='--since --html --force --no-texts --json --help'
+            valued='--since --html'
+            files='--html'
             ;;
         'forget')
             options='--match --dry-run --json --help'

@@ -110,7 +110,7 @@ METRICS: Final[Mapping[str, Metric]] = MappingProxyType(
             "Answers of the last hour that had something, as far as recall_log has them.", "agent"
         ),
         "skymem_recall_recent_seconds": _gauge(
-            "How long answers of the last hour took at most, of that share of them.",
+            "Time within which that share of the answers of the last hour was found.",
             "agent",
             "share",
         ),
