@@ -249,7 +249,7 @@ class Replay:
             shelf.files.append(shelf.paths.long_term, b"".join(lines["promote"]))
         if "archive" in lines:
             new_archive(shelf, lines["archive"], self._clock.at)
-        entry = {"op": "decide", "agent": what.agent, "run": "import", "decided": what.decided}
+        entry = {"op": "decide", "agent": what.agent, "run": what.run, "decided": what.decided}
         self._bench.ledger().append([entry], self._clock.at)
 
     # -- what was recalled ----------------------------------------------------------------------

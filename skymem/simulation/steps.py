@@ -66,6 +66,7 @@ class Imported(NamedTuple):
     """What came straight into a tier."""
 
     agent: str
+    run: str
     decided: tuple[tuple[Any, ...], ...]
 
 
@@ -141,7 +142,7 @@ def steps_told(entries: Iterable[Mapping[str, Any]], runs: Mapping[str, Told]) -
         elif op == "decide" and entry["run"] not in runs:
             decided = tuple(tuple(one) for one in entry["decided"] if one[2] == "import")
             if decided:
-                yield Step(at, seq, 2, Imported(entry["agent"], decided))
+                yield Step(at, seq, 2, Imported(entry["agent"], entry["run"], decided))
 
 
 def _by_hand(told: Told) -> What | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from skymem.model.plan import Reason
+from skymem.stores.protection import BY_A_PERSON
 from skymem.stores.tiers import tier_of
 
 SHORT_FILE: Final = "short_term.jsonl"
@@ -13,6 +14,7 @@ COUNTED: Final = ("promote", "archive", "trash", "compact")
 """Actions that are held side by side."""
 
 _BRINGS: Final = {"promote": "long", "archive": "archive"}
+_RETURNS: Final = ("restore", "undo")
 
 
 class Spot(NamedTuple):
@@ -36,6 +38,12 @@ class Spot(NamedTuple):
 
     after: str | None = None
     """Likewise: behind which memory it stood, of what comes back some time."""
+
+    stood_since: float = 0.0
+    """Likewise: since when it was where it was."""
+
+    line: int = -1
+    """Of what left short-term for another tier, and comes back some time: which line it was."""
 
 
 @dataclass(slots=True)
@@ -75,9 +83,7 @@ class Whereabouts:
         if op in ("adopt", "remember"):
             self._came(entry)
         elif op == "decide":
-            stood = self._stood(entry)
-            for decision in entry["decided"]:
-                self._decided(entry, decision, stood)
+            self._decide(entry)
         elif op == "add":
             for _, name, *_ in entry["added"]:
                 self._put(entry["agent"], name, Spot("long", entry["ts"], entry["run"], made=True))
@@ -87,6 +93,15 @@ class Whereabouts:
         elif op in ("pin", "unpin"):
             own = self.pinned.setdefault(entry["agent"], {})
             own |= dict.fromkeys(entry["ids"], op == "pin")
+
+    def _decide(self, entry: Mapping[str, Any]) -> None:
+        stood = self._stood(entry)
+        back = [one for one in entry["decided"] if one[0] in _RETURNS]
+        for decision in entry["decided"]:
+            if decision[0] not in _RETURNS:
+                self._decided(entry, decision, stood)
+        if back:
+            self._come_back(entry, back)
 
     def _lost(self, agent: str, names: Iterable[str]) -> None:
         for name in names:
@@ -135,20 +150,56 @@ class Whereabouts:
         if action in COUNTED:
             self._count(agent, name, action)
         if action in _BRINGS:
-            self._put(agent, name, Spot(_BRINGS[action], at, run, made))
+            line = decision[7] if len(decision) > 7 and (agent, name) in self.returning else -1
+            self._put(agent, name, Spot(_BRINGS[action], at, run, made, line=line))
         elif action == "trash":
-            place = (file or SHORT_FILE, Reason(*why), stood.get(name))
+            since = was.since if was is not None else 0.0
+            place = (file or SHORT_FILE, Reason(*why), stood.get(name), since)
             self._put(agent, name, Spot("trash", at, run, made, *place))
-        elif action in ("restore", "undo"):
-            self._back(entry, name, decision, file)
+        elif action == "lift":
+            self.restored.get(agent, {}).pop(name, None)
         elif action in ("compact", "erase") and (action == "erase" or _is_in_trash(was)):
             self._lost(agent, [name])
 
-    def _back(self, entry: Mapping[str, Any], name: str, decision: list[Any], file: str) -> None:
-        agent, was = entry["agent"], self.spot(entry["agent"], name)
-        tier = "short" if file in ("", SHORT_FILE) else tier_of(file)
-        self._put(agent, name, Spot(tier, entry["ts"], "", was is not None and was.made))
-        self.restored.setdefault(agent, {})[name] = (entry["ts"], decision[2])
+    def _come_back(self, entry: Mapping[str, Any], decisions: list[list[Any]]) -> None:
+        """To where they stood, as `jobs.put_back` does it."""
+        agent, at = entry["agent"], entry["ts"]
+        own = self.spots.setdefault(agent, {})
+        coming: dict[str, dict[str, tuple[Spot, Spot | None]]] = {}
+        for _, name, gate, *rest in decisions:
+            file = rest[3] if len(rest) > 3 else ""
+            tier = "short" if file in ("", SHORT_FILE) else tier_of(file)
+            was = own.pop(name, None)
+            since = was.stood_since if was is not None and was.stood_since else at
+            spot = Spot(tier, since, "", was is not None and was.made)
+            coming.setdefault(tier, {})[name] = spot, was
+            if gate not in BY_A_PERSON:
+                self.restored.setdefault(agent, {})[name] = (at, gate)
+        for tier, group in coming.items():
+            there = [name for name, spot in own.items() if spot.tier == tier]
+            spots = {name: own.pop(name) for name in there}
+            spots |= {name: spot for name, (spot, _) in group.items()}
+            places = _places(there, {name: was for name, (_, was) in group.items()})
+            behind = sorted(group, key=places.__getitem__)
+            for number, name in enumerate([*there, ""]):
+                while behind and places[behind[0]] <= number:
+                    back = behind.pop(0)
+                    own[back] = spots[back]
+                if name:
+                    own[name] = spots[name]
+
+
+def _places(there: list[str], coming: Mapping[str, Spot | None]) -> dict[str, int]:
+    """Before the how many-th of those that are there each comes back."""
+    lines = {name: -1 if was is None else was.line for name, was in coming.items()}
+    numbered = sorted((name for name in coming if lines[name] >= 0), key=lines.__getitem__)
+    places = {name: min(lines[name] - rank, len(there)) for rank, name in enumerate(numbered)}
+    known = {name: number + 1 for number, name in enumerate(there)}
+    for name, was in coming.items():
+        if name not in places:
+            after = None if was is None else was.after
+            places[name] = known[name] = 0 if after is None else known.get(after, len(there))
+    return places
 
 
 def _is_in_trash(spot: Spot | None) -> bool:
