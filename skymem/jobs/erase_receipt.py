@@ -45,7 +45,10 @@ _ACTIONS: Final = MappingProxyType(
 _UNREACHABLE: Final = (
     ("ledger", "audit/ tells ids, kinds of action and numbers of it, as it did before; never text"),
     ("plans", "saved plans hold ids and numbers only; those about it don't apply any more"),
-    ("backups", "backups, exports and copies of this home: delete them, or erase there as well"),
+    (
+        "backups",
+        "backups, exports, reports and copies of this home: delete them, or erase there as well",
+    ),
     ("journal", "what other programs wrote of it: the system's journal, an agent's own logs"),
     ("disk", "blocks that the disk has freed, snapshots of the file system, and its journal"),
     ("processes", "what running processes hold in memory, and files they have open still"),

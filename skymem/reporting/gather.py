@@ -78,6 +78,7 @@ class _Gathering:
         most, least = self._entries(ends)
         status = self._found
         since, until = self._calendar.since, self._wanted.until
+        status_file = self._home.status_files().actions
         agents = tuple(self._agent(one) for one in status["agents"])
         return Report(
             version=version("skymem"),
@@ -92,7 +93,7 @@ class _Gathering:
             ages=spread.ages(),
             importances=spread.importances(),
             latency=self._answers.latency(),
-            jobs=jobs_of(self._home.status_files().actions, since, until),
+            jobs=jobs_of(status_file, since, until, self._wanted.agent),
             index=_index(status["engine"]),
             most=most,
             least=least,

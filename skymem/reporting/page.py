@@ -159,7 +159,7 @@ def _jobs(report: Report) -> Element:
         ]
         for one in report.jobs
     ]  # fmt: skip
-    text = "As far back as the status keeps results; of the whole home."
+    text = "As far back as the status keeps results."
     found = table(headings, rows) if rows else element("p", "None is recorded.", class_="note")
     return section("jobs", "Runs of jobs", element("p", text, class_="note"), found)
 

@@ -27,17 +27,29 @@ class _Ran:
     last: float = 0.0
 
 
-def jobs_of(status: Path, since: float, until: float) -> tuple[JobFigures, ...]:
-    """Each job that ran in a time, by its name.
+def jobs_of(
+    status: Path, since: float, until: float, agent: str | None = None
+) -> tuple[JobFigures, ...]:
+    """Each job that ran in a time, by its name; of one agent, those that ran on it.
 
     Raises:
         DiskError: the record can't be read.
     """
     found: dict[str, _Ran] = {}
-    for at, detail in _results(status):
-        if since <= at <= until and (job := str(detail.get("job"))) in TOLD:
+    for at, whole in _results(status):
+        job, detail = str(whole.get("job")), _of(whole, agent)
+        if since <= at <= until and job in TOLD and detail is not None:
             _count(found.setdefault(job, _Ran()), at, detail)
     return tuple(_told(job, ran) for job, ran in sorted(found.items()))
+
+
+def _of(whole: Mapping[str, Any], agent: str | None) -> Mapping[str, Any] | None:
+    """What a result says of an agent, with how long the run took; None where it was not on it."""
+    if agent is None:
+        return whole
+    agents = whole.get("agents")
+    own = agents.get(agent) if isinstance(agents, dict) else None
+    return {**own, "duration_s": whole.get("duration_s")} if isinstance(own, dict) else None
 
 
 def _count(ran: _Ran, at: float, detail: Mapping[str, Any]) -> None:

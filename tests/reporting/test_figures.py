@@ -8,6 +8,7 @@ import pytest
 
 from skymem.reporting.days import calendar
 from skymem.reporting.figures import TIERS, Report, RuleFigures
+from skymem.reporting.runs import jobs_of
 from tests.conftest import line
 from tests.reporting.conftest import DAY, MIDNIGHT, Weeks, say, weeks_in
 
@@ -163,6 +164,43 @@ def test_the_data_has_no_text_beyond_the_entries_and_is_json(lived: Weeks, found
     bare = json.dumps(replace(found, most=(), least=()).as_json())
     assert "is said" not in bare
     assert "is said" in json.dumps(told["most"])
+
+
+def test_what_a_hand_put_into_a_tier_was_there_from_the_beginning(tmp_path: Path) -> None:
+    desk = weeks_in(tmp_path / "home")
+    desk.at(0)
+    say(desk, "a", 0.9)
+    desk.job()
+    with desk.tiers.long_term.open("ab") as stream:
+        stream.write(line("by hand", 0.9, desk.clock, id="hand"))
+    desk.at(2)
+    found = desk.report()
+    assert found.growth("long") == (2, 2, 2)
+    assert found.agents[0].begun["long"] == 1
+
+
+def test_of_one_agent_it_tells_the_runs_that_were_on_it(tmp_path: Path) -> None:
+    status = tmp_path / "actions.jsonl"
+    results = [
+        {"sky": {"ok": True, "acted": 2}, "hobbs": {"ok": False, "acted": 0}},
+        {"hobbs": {"ok": True, "acted": 1}},
+    ]
+    with status.open("w") as stream:
+        for number, agents in enumerate(results):
+            detail = {"job": "prune", "ok": not number, "acted": 2, "duration_s": 1.5}
+            record = {
+                "ts": 10.0 + number,
+                "action": "prune",
+                "detail": {**detail, "agents": agents},
+            }
+            stream.write(json.dumps(record) + "\n")
+        stream.write('{"torn')
+    (home,) = jobs_of(status, 0.0, 20.0)
+    (sky,) = jobs_of(status, 0.0, 20.0, "sky")
+    (hobbs,) = jobs_of(status, 0.0, 20.0, "hobbs")
+    assert (home.runs, home.failed, home.last) == (2, 1, 11.0)
+    assert (sky.runs, sky.failed, sky.median_s) == (1, 0, 1.5)
+    assert (hobbs.runs, hobbs.failed) == (2, 1)
 
 
 def test_nothing_but_what_is_derived_is_written(lived: Weeks) -> None:
