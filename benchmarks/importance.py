@@ -240,6 +240,7 @@ def lived(root: Path, one: Haystack) -> tuple[Model | None, float, str]:
     spelled = (json.dumps(line) + "\n" for line in one.lines)
     home.paths.agent("sky").short_term.write_text("".join(spelled))
     home.run_job("promote")
+    home.workplace().home_key()  # as any job that moves a memory: without it no recall is noted
     memory = open_memory("sky", home=str(root))
     for question in one.questions[::2]:
         memory.recall(question.text)

@@ -33,8 +33,8 @@ NEAREST_MAX: Final = 2
 NEAR_LEAST: Final = 0.3
 """Cosine; what is farther away is about something else."""
 
-AT_ONCE: Final = 128
-"""Texts in one question: that many take seconds where none is in the index yet."""
+AT_ONCE: Final = 32
+"""Texts in one question: what is told before the deadline counts, a lot at a time."""
 
 NAMED_MAX: Final = 5_000
 """Memories one promote asks about: the next one goes on."""

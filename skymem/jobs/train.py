@@ -18,7 +18,6 @@ from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
 from skymem.jobs.fitting import Fitted, check_installed, fit, fit_meaning
 from skymem.jobs.learning import Taught, taught_by
 from skymem.jobs.meaning import (
-    PROMOTE_SECONDS,
     TRAIN_SECONDS,
     Meanings,
     Vectors,
@@ -120,7 +119,7 @@ def _who_embeds(work: Workplace, agent: str, *, dry_run: bool) -> Meanings:
         return Meanings("", [], "importance: vectors: off")
     if dry_run and not runs(work):
         return Meanings("", [], "the engine does not run; a training that is no dry run starts it")
-    return ask_meanings(work, agent, [], seconds=PROMOTE_SECONDS)
+    return ask_meanings(work, agent, [], seconds=TRAIN_SECONDS)
 
 
 def _say_by_text_alone(work: Workplace, agent: str, meanings: Meanings) -> None:
