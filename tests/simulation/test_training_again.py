@@ -3,16 +3,23 @@
 The home has a model of before, one that was made meanwhile, and lines that neither writer rated.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from skymem import app
+from skymem.jobs.detail import Outcome
 from skymem.jobs.fitting import is_installed
+from skymem.jobs.train import train
 from skymem.model.rules import RetentionRules
 from skymem.simulation import replay
 from skymem.simulation.past import past_of
 from skymem.simulation.replay import Replay, Replayed
+from skymem.stores.fleeting import FleetingFiles
+from skymem.stores.home import HomePaths
+from skymem.stores.status import StatusFiles
 from tests.conftest import START, Desk, line
 from tests.jobs.taught import DAY, desk_in, history, model_bytes, trained
 from tests.simulation.lived import Decision, decisions
@@ -20,12 +27,22 @@ from tests.simulation.lived import Decision, decisions
 pytestmark = pytest.mark.skipif(not is_installed(), reason="needs scikit-learn")
 
 
+@dataclass
+class Recorded(Desk):
+    """A home whose results are recorded."""
+
+    def run_with_outcomes(self, job: str, **more: Any) -> tuple[dict[str, Any], list[Outcome]]:
+        detail, outcomes = super().run_with_outcomes(job, **more)
+        StatusFiles(self.paths, self.files).write_action(job, detail, self.clock)
+        return detail, outcomes
+
+
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A home that was trained twice; to be left as it is."""
+    """A home that was trained twice, by hand and on record; to be left as it is."""
     root = tmp_path_factory.mktemp("taught") / "home"
     app.init_home(root)
-    desk = desk_in(root)
+    desk = Recorded(HomePaths(root), files=FleetingFiles())
     history(desk)
     assert trained(desk)["taken"]
     for number in range(3):
@@ -35,7 +52,9 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         desk.run("promote")
     desk.echo(*(line(f"cart went out behind flag {n}", 0.2, tags=["deploy"]) for n in range(90)))
     desk.run("promote")
-    trained(desk)
+    desk.clock += 1
+    again, _ = train(desk.work(), ["sky"])
+    StatusFiles(desk.paths, desk.files).write_action("train", again, desk.clock)
     desk.echo(line("mail went out behind flag 77", None, tags=["deploy"]))
     desk.run("promote")
     return desk
