@@ -85,6 +85,12 @@ def test_nothing_new_is_counted_again_only_after_a_while(
         return status_overview(*args)
 
     monkeypatch.setattr(watching, "status_overview", counting)
+
+    def overview(home: Home, agent: str | None) -> dict[str, Any]:
+        counted.append(agent)
+        return status_overview(home, agent)
+
+    monkeypatch.setattr(watching, "status_overview", overview)
     monkeypatch.setattr(watching, "OLD_SECONDS", 1e9)
     for _ in range(3):
         watch.look(None)
