@@ -22,25 +22,34 @@ KEYS: Final = tuple(
 )
 """The line at the foot."""
 
-HELP: Final = (
-    "skymem top shows a home as it lives. It looks once a second; what",
-    "is counted is at most half a minute old.",
-    "",
-    "  Tab, Shift+Tab   go from pane to pane",
-    "  ↑ ↓  PgUp PgDn   go from row to row (also j and k)",
-    "  Home, End        the first row, the last one",
-    "  Enter            more of it: a job's last result, an alarm's",
-    "                   remedy, why a memory is where it is;",
-    "                   of an agent: look at that one alone",
-    "  r                run the chosen job now (it asks first)",
-    "  p                pause the chosen job, or resume it",
-    "  e                explain the memory of the chosen decision",
-    "  a                choose whom to look at: an agent, or all",
-    "  Ctrl+L           draw and count anew",
-    "  q                quit; a run that was started goes on",
-    "",
-    "Esc closes this.",
+_HELP: Final = (
+    ("", "skymem top shows a home as it lives. It looks once a second."),
+    ("", "What is counted is at most half a minute old."),
+    ("", ""),
+    ("Tab, Shift+Tab", "go from pane to pane"),
+    ("↑ ↓  PgUp PgDn", "go from row to row (also j and k)"),
+    ("Home, End", "the first row, the last one"),
+    ("Enter", "more of it: a job's last result, an alarm's remedy, why a memory is where it is"),
+    ("r", "run the chosen job now (it asks first)"),
+    ("p", "pause the chosen job, or resume it"),
+    ("e", "explain the memory of the chosen decision"),
+    ("a", "choose whom to look at: an agent, or all (also Enter on an agent)"),
+    ("Ctrl+L", "draw and count anew"),
+    ("q", "quit; a run that was started goes on"),
+    ("", ""),
+    ("", "Esc closes this."),
 )
+KEY_WIDTH: Final = 16
+
+
+def help_lines(width: int) -> list[str]:
+    """What the keys do, in lines of this width."""
+    lines = []
+    for key, does in _HELP:
+        beside = KEY_WIDTH if key else 0
+        for number, text in enumerate(folded(does, width - beside)):
+            lines.append(("" if number else key).ljust(beside) + text)
+    return lines
 
 
 def more_of_job(found: Snapshot, name: str) -> Callable[[int], list[str]]:

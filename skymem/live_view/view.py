@@ -34,7 +34,7 @@ from skymem.live_view.rows import (
     job_rows,
 )
 from skymem.live_view.snapshot import Snapshot
-from skymem.live_view.telling import HELP, KEYS, more_of_alarm, more_of_job
+from skymem.live_view.telling import KEYS, help_lines, more_of_alarm, more_of_job
 from skymem.live_view.terminal import Terminal
 from skymem.live_view.watch import Watch
 from skymem.model.harmless import harmless
@@ -221,7 +221,7 @@ class View(App[None]):
 
     def action_keys(self) -> None:
         """Say what the keys do."""
-        self.push_screen(Dialog(lambda width: [cut(line, width) for line in HELP]))
+        self.push_screen(Dialog(help_lines))
 
     def action_run(self) -> None:
         """Run the job that is meant, once that was confirmed."""

@@ -21,7 +21,7 @@ from skymem.live_view.rows import (
     span,
 )
 from skymem.live_view.snapshot import Snapshot
-from skymem.live_view.telling import more_of_alarm, more_of_job
+from skymem.live_view.telling import KEYS, help_lines, more_of_alarm, more_of_job
 
 NOW = 1_700_000_000.0
 
@@ -258,3 +258,12 @@ def test_panes_share_the_space_and_take_no_more(wants: tuple[int, ...]) -> None:
         if space >= 15:  # 80x24
             assert each[3] >= 3
             assert each[1] >= min(wants[1], 7)
+
+
+def test_help_tells_every_key_of_the_line_at_the_foot_on_any_width() -> None:
+    keys = [cell.text for cell in KEYS if cell.tone == "strong"]
+    for width in (40, 56, 76):
+        lines = help_lines(width)
+        assert all(len(line) <= width for line in lines)
+        told = {line.split(",")[0].split(" ")[0] for line in lines}
+        assert {*keys} - {"?"} <= told
