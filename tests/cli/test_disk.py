@@ -28,10 +28,10 @@ def test_a_line_that_does_not_fit_is_refused_whole(shell: Shell) -> None:
 
 @pytest.fixture
 def small_disk(shell: Shell, tmp_path: Path) -> Iterator[Shell]:
-    """A home on a file system of 320 KiB."""
+    """A home on a file system of 480 KiB."""
     place = tmp_path / "small"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=320k", "skymem-test", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=480k", "skymem-test", str(place)]
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("only root can mount a small file system, where the machine allows it")
     shell.home = place / "home"
