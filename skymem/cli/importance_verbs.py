@@ -21,21 +21,25 @@ _ROWS: Final = (
 )
 
 
+Why = Annotated[
+    str | None,
+    typer.Option("--why", metavar="ID", help="What this memory is worth, by what features."),
+]
+SecondOpinions = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=10_000,
+        metavar="N",
+        help="The N memories whose given importance and the model's differ most.",
+    ),
+]
+
+
 def importance(
     context: typer.Context,
-    why: Annotated[
-        str | None,
-        typer.Option("--why", metavar="ID", help="What this memory is worth, by what features."),
-    ] = None,
-    second_opinions: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=10_000,
-            metavar="N",
-            help="The N memories whose given importance and the model's differ most.",
-        ),
-    ] = None,
+    why: Why = None,
+    second_opinions: SecondOpinions = None,
     rollback: Annotated[
         bool, typer.Option("--rollback", help="Go back to the model before, or to the guide.")
     ] = False,
