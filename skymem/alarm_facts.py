@@ -205,7 +205,8 @@ def _last_words(agent: str, jobs: Mapping[str, Any]) -> Iterator[Alarm]:
         detail = _part(record, "detail")
         shared = {key: detail[key] for key in ("calibration",) if key in detail}
         own = {**shared, **_part(_part(detail, "agents"), agent)}
-        yield from rule(Source(name, agent, own, EMPTY), record.get("ts"))
+        lately = _part(_part(_part(record, "lately"), "agents"), agent)
+        yield from rule(Source(name, agent, own, lately), record.get("ts"))
 
 
 def _last_read(home: Home, agent: str, jobs: Mapping[str, Any]) -> float | None:

@@ -19,6 +19,9 @@ READING: Final = (*PROMOTING, "rotate", "compress")
 """Jobs that go by what stands in short-term."""
 
 HALF: Final = 0.5
+NEW_SECONDS: Final = 2 * 86_400.0
+"""How long it is news what an agent without a past had promoted."""
+
 TELLS_LITTLE: Final = frozenset({"runs", "recovered", "archives", "archive", "calibration"})
 """What differs from run to run, or belongs to no count."""
 
@@ -46,16 +49,29 @@ def lately(before: object, detail: Mapping[str, Any], now: float) -> dict[str, A
         now: epoch seconds.
     """
     old = _mapping(before)
-    agents = dict(_mapping(old.get("agents")))  # whom this run was not for stays as it was
+    known = _mapping(old.get("agents")).items()  # whom this run was not for stays as it was
+    agents = {name: one for name, one in known if isinstance(one, Mapping)}
     if detail.get("job") in READING:
         for name, own in _mapping(detail.get("agents")).items():
             if isinstance(own, Mapping) and own.get("ok"):
-                agents[name] = _of_agent(_mapping(agents.get(name)), own, now)
+                last = _mapping(agents.get(name))
+                told = _mapping(_mapping(detail.get("calibration")).get(name))
+                new = _newcomer(last.get("newcomer"), told, now)
+                agents[name] = _of_agent(last, own, now) | new
     found: dict[str, Any] = {"agents": agents} if agents else {}
     pending = detail.get("rag_pending")
     if isinstance(pending, int):
         found["backlog"] = _backlog(_mapping(old.get("backlog")), pending, now)
     return found
+
+
+def _newcomer(old: object, told: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """That one without a past had most of its lines promoted: it is news for a while."""
+    if told.get("held") == 0 and _number(told.get("share")) is not None:
+        since = _time(_mapping(old).get("since"), now)
+        return {"newcomer": {"since": since, "at": now, "share": told["share"]}}
+    fresh = now - _time(_mapping(old).get("at"), now - NEW_SECONDS) < NEW_SECONDS
+    return {"newcomer": old} if fresh else {}
 
 
 def _of_agent(old: Mapping[str, Any], own: Mapping[str, Any], now: float) -> dict[str, Any]:
@@ -199,12 +215,25 @@ def flood(source: Source, at: float | None) -> Iterator[Alarm]:
     found = _mapping(found.get(source.agent, found))
     held, share, usual = found.get("held"), _number(found.get("share")), _number(found.get("usual"))
     if not _count(held):
+        yield from _new_flood(source)
         return
     why = ": the importances it gives tell hardly anything apart"
     if share is not None and usual is not None:
         why = f": it rated {share:.0%} worth promoting, where {usual:.0%} is usual"
     text = f"{source.agent}: {source.name} held back {_count(held):,} line(s){why}"
     yield alarm("flood", text, source.agent, since=at)
+
+
+def _new_flood(source: Source) -> Iterator[Alarm]:
+    """Nothing waits in an agent's first week, and a person may want to look."""
+    new = _mapping(source.lately.get("newcomer"))
+    share = _number(new.get("share"))
+    if share is not None:
+        text = (
+            f"{source.agent}: it has no week's history yet, and {source.name} promoted {share:.0%} "
+            "of many lines; nothing was held back"
+        )
+        yield alarm("flood", text, source.agent, since=_time(new.get("since"), 0.0))
 
 
 def index_small(agent: str, indexed: int, pending: int, stored: int) -> Iterator[Alarm]:

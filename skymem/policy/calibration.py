@@ -7,7 +7,11 @@ is room; nothing is lost. What is promoted always, or because it was recalled, n
 
 Usual is the median share of the last `DAYS_MAX` days that had `LINES_LEAST` lines or more, with the
 width of how they differ; a day that took all it was let is no evidence of what is usual, so that a
-flood does not widen what is let. Before `DAYS_LEAST` such days nobody knows, and nothing waits.
+flood does not widen what is let. But each week of such days widens it by a tenth, to twice as much
+and no further: an agent whose work has really grown is caught up with slowly, while it is told.
+Before `DAYS_LEAST` days nobody knows, and nothing waits: who is new may be unlike all others, and
+what it needs tomorrow it would look for in vain. A first week in which most of many lines is
+promoted is told all the same.
 
 Where nearly everything ever came with the very same importance, that number says nothing: the
 second opinion alone counts, of the model or of the guide by its kind.
@@ -44,11 +48,28 @@ WIDTH_LEAST: Final = 0.5
 """Of the median: an agent that was very regular may be half as much above it."""
 
 SLACK_LEAST: Final = 0.05
+
+WEEK: Final = 7
+GROWTH: Final = 1.1
+"""What a week of days that took all they were let widens what is let by."""
+
+GROWTH_MOST: Final = 2.0
+"""What it is widened to at most; beyond that a person has to look."""
+
+NEW_LINES: Final = 50
+NEW_SHARE: Final = 0.5
+"""Of so many lines of an agent without a past, more than this share is told: the scale has three
+tenths for what is worth promoting."""
+
 ALIKE: Final = 0.95
 """Share of lines with one importance, from which that says nothing."""
 
 ALIKE_LINES: Final = 50
 """Lines that it takes to say so."""
+
+
+FULL_MOST: Final = WEEK * math.ceil(math.log(GROWTH_MOST, GROWTH))
+"""Days from which it is widened no further."""
 
 
 class Day(NamedTuple):
@@ -104,16 +125,27 @@ def usual(days: Days, today: int) -> float | None:
     None where too little is known.
     """
     shares: list[float] = []
+    full, before = 0, 0.0
     for number in sorted(one for one in days if one < today):
         day = days[number]
         if day.came < LINES_LEAST:
             continue
         if len(shares) >= DAYS_LEAST:
             came, promoted = _window(days, number)
-            if promoted >= allowance(came, _most(shares)) and _most(shares) < 1:
+            most = _grown(shares, full, before)
+            if promoted >= allowance(came, most) and most < 1:
+                before = before if full else _most(shares)
+                full = min(full + 1, FULL_MOST)
                 continue
+        full = max(0, full - 1)  # what the days themselves tell takes the place of the growth
         shares = [*shares, min(1.0, day.promoted / day.came)][-DAYS_MAX:]
-    return _most(shares) if len(shares) >= DAYS_LEAST else None
+    return _grown(shares, full, before) if len(shares) >= DAYS_LEAST else None
+
+
+def _grown(shares: list[float], full: int, before: float) -> float:
+    """What is let after so many days that took all they were let, and what was let before them."""
+    growth = min(GROWTH_MOST, GROWTH ** (full // WEEK))
+    return round(min(1.0, max(_most(shares), before * growth)), DECIMALS)
 
 
 def allowance(came: int, most: float) -> int:
@@ -196,11 +228,13 @@ class Calibration:
             surplus = max(0, len(staying) - room)
             for one in sorted(staying, key=_worst_first)[:surplus]:
                 held[one.id] = Reason(GATE, share, most, "of what came in, against what is usual")
+        whole = _share(promoted + len(self._candidates), came)
         if held:
             self._take_out(plan, held)
-            whole = _share(promoted + len(self._candidates), came)
             told = (share, most) if surplus else (whole, None)
             plan.calibration = Held(len(held), *told).as_json()
+        elif most is None and came >= NEW_LINES and whole > NEW_SHARE:
+            plan.calibration = Held(0, whole, None).as_json()
 
     def _says_nothing(self, plan: Plan, days: Days, *, certain: bool) -> bool:
         """Whether nearly all that came of late has the very same importance."""

@@ -136,6 +136,27 @@ def test_what_calibration_held_back_is_a_flood(calibration: object, words: str |
     assert [words is not None and words in one for one in told] == ([True] if words else [])
 
 
+def test_a_newcomers_flood_is_told_for_two_days_though_later_runs_find_nothing() -> None:
+    own = {"ok": True, "eligible": 60, "acted": 60, "remaining": 0}
+    told = {"job": "promote", "agents": {"sky": own}}
+    flood = {"calibration": {"sky": {"held": 0, "share": 0.9, "usual": None}}}
+    found = alarming.lately({}, told | flood, 10.0)
+
+    def alarms() -> list[Alarm]:
+        return list(alarming.flood(Source("promote", "sky", {}, found["agents"]["sky"]), 9.0))
+
+    (one,) = alarms()
+    assert (one.id, one.since) == ("flood", 10.0)
+    assert one.text == (
+        "sky: it has no week's history yet, and promote promoted 90% of many lines; nothing was "
+        "held back"
+    )
+    found = alarming.lately(found, told, 10.0 + alarming.NEW_SECONDS - 1)
+    assert alarms() == [one]
+    found = alarming.lately(found, told, 10.0 + alarming.NEW_SECONDS)
+    assert alarms() == []
+
+
 def test_an_index_is_small_where_a_tenth_is_missing() -> None:
     assert [one.id for one in alarming.index_small("sky", 90, 0, 100)] == ["index_small"]
     assert not list(alarming.index_small("sky", 91, 0, 100))
@@ -173,6 +194,7 @@ def test_a_damaged_record_or_result_breaks_nothing(before: object, result: objec
     source = Source("promote", "sky", told, recorded.get("agents", {}).get("sky", {}))
     list(alarming.idle(source, RULES, 9.0))
     list(alarming.same(source, RULES, 9.0, written=8.0))
+    list(alarming.flood(source, 9.0))
     list(alarming.backlog("promote", recorded, RULES, pending=3))
 
 

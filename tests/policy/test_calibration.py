@@ -1,5 +1,6 @@
 """What is usual of an agent, and what of a flood waits: shares, rooms and second opinions."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -81,14 +82,51 @@ def test_days_with_few_lines_and_those_to_come_say_nothing() -> None:
     assert usual(days, TODAY) == usual(QUIET, TODAY) == 0.15
 
 
-def test_a_flood_that_was_let_in_part_does_not_widen_what_is_usual() -> None:
-    days = dict(QUIET)
-    for number in range(TODAY, TODAY + 60):
+def lived(wanted: int, weeks: int, days: dict[int, Day] | None = None) -> list[float]:
+    """Weeks in which so many of 100 lines a day are rated worth it; what is let at each one's end.
+
+    What waits comes through as soon as there is room, as it does in short-term.
+    """
+    days, waiting, let = dict(QUIET if days is None else days), 0, []
+    for number in range(TODAY, TODAY + 7 * weeks):
         most = usual(days, number)
-        assert most == 0.15
-        before = days[number - 1]
-        room = max(allowance(200, most) - before.promoted, AT_LEAST)
-        days[number] = Day(100, room)
+        assert most is not None
+        waiting += wanted
+        room = max(allowance(200, most) - days[number - 1].promoted, AT_LEAST)
+        gone = min(waiting, room)
+        waiting -= gone
+        days[number] = Day(100, gone)
+        if number % 7 == (TODAY + 6) % 7:
+            let.append(most)
+    return let
+
+
+def test_a_flood_widens_what_is_let_by_a_tenth_a_week_to_twice_as_much_and_no_further() -> None:
+    let = lived(100, 20)
+    assert let[:3] == [0.15, 0.165, 0.1815]
+    assert all(0 <= later - one <= 0.1 * one + 1e-4 for one, later in pairwise(let))
+    assert let[8:] == [0.3] * 12
+
+
+def test_one_whose_work_has_really_grown_is_caught_up_with_in_weeks() -> None:
+    let = lived(20, 30)
+    assert let[0] == 0.15
+    assert min(week for week, most in enumerate(let) if most >= 0.2) <= 5
+    assert all(0.2 <= most <= 0.3 for most in let[12:])
+
+
+def test_one_that_is_no_more_than_usual_stays_as_it_was() -> None:
+    assert set(lived(10, 8)) == {0.15}
+
+
+def test_most_of_a_newcomers_many_lines_is_told_and_none_of_it_waits() -> None:
+    plan = planned(flood(60), {})
+    assert len(gone(plan)) == 60
+    assert plan.calibration == {"held": 0, "share": 1.0, "usual": None}
+    assert planned(flood(49), {}).calibration == {}
+    few = [*flood(30), *entries(*[{"importance": 0.1}] * 30)]
+    assert planned(few, {}).calibration == {}
+    assert planned(flood(60), {}, calibrate="none").calibration == {}
 
 
 def test_of_a_flood_as_much_is_promoted_as_is_usual_and_the_rest_waits() -> None:
