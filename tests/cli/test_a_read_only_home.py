@@ -76,3 +76,11 @@ def test_what_its_owner_may_not_write_is_named_with_the_way_out(
 
     assert told.code == 23
     assert f"{shell.home / name} is read-only; let its owner write: chmod u+w" in told.out
+    assert "unwritable" in _alarms(shell)
+    (shell.home / name).chmod(0o700)
+    assert "read-only" not in shell.as_user(OWNER, "check").out
+    assert "unwritable" not in _alarms(shell)
+
+
+def _alarms(shell: Shell) -> str:
+    return str(shell.as_user(OWNER, "alarms", "--json").out)
