@@ -1,6 +1,7 @@
 """What is in the repository, and what is not."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def test_the_parts_a_user_was_told_of_are_there() -> None:
         assert (ROOT / name).exists()
     assert (ROOT / "status/README.md").exists()
     assert (ROOT / ".ci/run").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize("name", [".ci/run", ".ci/packages"])
+def test_the_scripts_of_every_check_are_whole(name: str) -> None:
+    subprocess.run(["bash", "-n", ROOT / name], check=True, timeout=60)
 
 
 def test_nothing_tracked_names_a_package_index(tracked: list[str]) -> None:
