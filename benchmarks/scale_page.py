@@ -31,12 +31,16 @@ Figures = Mapping[str, Any]
 
 def table(side: str, file: Path = RUN) -> str:
     """One row for each operation, one column for each size: seconds of processor, and MB."""
-    found: Figures = json.loads(file.read_text())[side]
+    found = _by_size(json.loads(file.read_text())[side])
     operations = dict.fromkeys(name for one in found.values() for name in one)
     sizes = [f"{int(size):,}" for size in found]
     rows = [[name, *(_cell(one.get(name)) for one in found.values())] for name in operations]
     lines = [[SIDES[side], *sizes], ["---"] * (len(sizes) + 1), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _by_size(found: Figures) -> dict[str, Figures]:
+    return {size: found[size] for size in sorted(found, key=int)}
 
 
 def told(file: Path = RUN) -> str:
