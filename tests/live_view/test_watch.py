@@ -80,12 +80,6 @@ def test_nothing_new_is_counted_again_only_after_a_while(
 ) -> None:
     counted: list[object] = []
 
-    def counting(*args: Any) -> Any:
-        counted.append(args)
-        return status_overview(*args)
-
-    monkeypatch.setattr(watching, "status_overview", counting)
-
     def overview(home: Home, agent: str | None) -> dict[str, Any]:
         counted.append(agent)
         return status_overview(home, agent)
