@@ -51,6 +51,9 @@ KEPT: Final = ROOT / "docs" / "example_report.html"
 NAMED: Final = "/home/ada/.local/share/skymem"
 """Where the household's home is said to be."""
 
+DIGITS, INDEX_DIGITS = -3, -6
+"""Sizes are rounded to so many, as the names of runs have the number of their process."""
+
 SIMULATED: Final = (
     "This household is simulated: the jobs and the answers are real ones, how long they took is "
     "drawn."
@@ -172,8 +175,7 @@ class Household:
         with self.now(), _without_engine():
             home = app.open_home(str(self.root))
             found = report_of(home, Wanted(self.clock - (days - 1) * DAY, self.clock))
-        index = replace(found.index, told=found.index.told and self.clock, running=False)
-        return replace(found, home=NAMED, index=index, notes=(SIMULATED, *found.notes))
+        return _the_same_everywhere(found, self.clock)
 
     @contextmanager
     def now(self) -> Iterator[None]:
@@ -184,6 +186,20 @@ class Household:
             for module in (app, alarms, overview):
                 stack.enter_context(patch.object(module, "now", lambda: self.clock))
             yield
+
+
+def _the_same_everywhere(found: Report, told: float) -> Report:
+    """Without what differs by machine and process: places, moments, the last digits of sizes."""
+    index = found.index
+    index = replace(
+        index, told=index.told and told, running=False, bytes=round(index.bytes, INDEX_DIGITS)
+    )
+    agents = tuple(
+        replace(one, bytes={tier: round(size, DIGITS) for tier, size in one.bytes.items()})
+        for one in found.agents
+    )
+    notes = (SIMULATED, *found.notes)
+    return replace(found, home=NAMED, index=index, agents=agents, notes=notes)
 
 
 def _no_engine() -> Any:

@@ -139,7 +139,8 @@ def _index(report: Report) -> Element:
         for agent in report.agents
     ]
     told = f", as the engine said {moment(index.told)}" if index.told else ""
-    text = f"Model {index.model or 'none'}; {size(index.bytes)} on disk{told}."
+    text = f"Model {index.model or 'none'}; {size(index.bytes)} on disk{told}. "
+    text += "What something else took the place of has no vector, and waits for none."
     return section(
         "index",
         "Health of the index",
