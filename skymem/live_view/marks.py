@@ -1,5 +1,6 @@
 """Whether anything that `skymem status` tells may have changed: some stat calls, no reading."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,8 +10,25 @@ from skymem.stores.lock import holder_of
 
 def mark_of(paths: HomePaths) -> object:
     """Compare it with an earlier one: equal says that nothing changed but the time that passes."""
-    memory = [*sorted(paths.memory.glob("*")), *sorted(paths.memory.glob("*/*.jsonl"))]
-    return mark_of_files(memory), mark_of_runs(paths)
+    return _below(paths.memory), mark_of_runs(paths)
+
+
+def _below(memory: Path) -> list[object]:
+    """What lies in `memory/`, and each agent's lines; of hundreds of agents it must be quick."""
+    found: list[object] = []
+    for entry in _entries(memory):
+        found.append(_stat(entry))
+        found += [_stat(one) for one in _entries(entry) if one.name.endswith(".jsonl")]
+    return found
+
+
+def _entries(directory: "Path | os.DirEntry[str]") -> list["os.DirEntry[str]"]:
+    """By name; none of what is no directory."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entries, key=lambda one: one.name)
+    except OSError:
+        return []
 
 
 def mark_of_runs(paths: HomePaths) -> object:
@@ -25,7 +43,7 @@ def mark_of_files(looked_at: Iterable[Path]) -> object:
     return [_stat(path) for path in looked_at]
 
 
-def _stat(path: Path) -> tuple[str, int, int, int] | None:
+def _stat(path: "Path | os.DirEntry[str]") -> tuple[str, int, int, int] | None:
     try:
         status = path.stat()
     except OSError:
