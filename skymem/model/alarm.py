@@ -110,8 +110,8 @@ ALARMS: Final[Mapping[str, Kind]] = MappingProxyType(
             "lines in (skymem import), or move it away",
         ),
         "flood": Kind(
-            "An agent suddenly rates far more than is usual for it worth promoting; what is "
-            "beyond its share was held back.",
+            "An agent suddenly rates far more than is usual for it worth promoting, and what is "
+            "beyond its share was held back; or most of what it wrote in its first week.",
             "look at what it wrote; if it is right, let it through: skymem promote --uncalibrated",
         ),
         "quarantine": Kind(
