@@ -17,9 +17,6 @@ from skymem.model.memory import Memory
 
 PREFERENCE: Final = "preference"
 
-HOWS: Final = ("onboarding", "promotion", "hand")
-"""How a preference came to be written (row W4)."""
-
 NAME_CHARACTERS_MAX: Final = 64
 VALUE_CHARACTERS_MAX: Final = 2000
 ITEMS_MAX: Final = 64

@@ -23,7 +23,6 @@ TEXT_CHARACTERS_MAX: Final = 500
 NUMBER_MAX: Final = 2.0**53
 """Beyond it a whole number and its float are no longer the same."""
 
-JOINING: Final = ("any", "all", "not")
 TESTS: Final = ("equals", "in", "not", "at_least", "at_most")
 
 _MISSING: Final = object()

@@ -1,7 +1,6 @@
 """The time a report is about, cut into days, or into weeks or months where it is long."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -53,8 +52,3 @@ def calendar(since: float, until: float) -> Calendar:
 def date_of(at: float) -> str:
     """The day of a moment, in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-
-
-def summed(rows: Iterable[Iterable[int]]) -> tuple[int, ...]:
-    """Add up counts of the same days."""
-    return tuple(map(sum, zip(*rows, strict=True)))

@@ -5,7 +5,6 @@ pydantic and uvicorn are here already with chromadb. Its documentation pages, wh
 scripts from elsewhere, are off.
 """
 
-import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, Final
@@ -95,8 +94,3 @@ def _invalid(_request: Request, error: Exception) -> Response:
 def _bug(_request: Request, _error: Exception) -> Response:
     """Its traceback is in the log: whoever registered this raises it on."""
     return RefusedError(500, "a bug; its traceback is in the API's log", code=1).answer()
-
-
-def openapi_text(app: FastAPI) -> str:
-    """The OpenAPI document, as `/openapi.json` serves it."""
-    return json.dumps(app.openapi(), indent=1)

@@ -17,8 +17,6 @@ from skymem.serve.shapes import Alive, Health, JobOptions, Run
 
 router = APIRouter()
 
-HEALTHY = "healthy"
-
 
 @router.get("/health/live", tags=["health"], responses={200: {"model": Alive}})
 async def live() -> Answer:

@@ -39,7 +39,6 @@ LAST_SECONDS: Final = 20
 """How long requests in hand may go on once the process is to end."""
 
 LOCK_SECONDS: Final = 0.5
-WAKE_SECONDS: Final = 0.5
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 

@@ -9,7 +9,6 @@ from skymem.recall.request import LIMIT_MAX
 Origin = Literal["user", "agent", "tool", "document", "import"]
 Mode = Literal["auto", "fusion", "hybrid", "deterministic", "semantic"]
 Tier = Literal["short", "long", "archive"]
-LIMIT_LEAST = 1
 MOST = LIMIT_MAX
 
 
