@@ -104,7 +104,9 @@ def _model(agent: str, found: dict[str, Any], predict: str) -> None:
         f"  learned from {model['taught']:,} memories ({by}); {model['features']:,} features"
     )
     render.line(f"  tried on the {model['held_out']:,} newest, against {model['threshold']:g}:")
-    rows = [_figures(name, model["figures"][key]) for key, name in _ROWS if key in model["figures"]]
+    shown = {**model["figures"]}
+    shown.pop(model["goes_by"], None)  # it is this model
+    rows = [_figures(name, shown[key]) for key, name in _ROWS if key in shown]
     headings = ("  ", "off by", "Brier", "log loss", "precision", "recall", "promoted")
     for text in render.table_lines(headings, rows):
         render.line(text)
