@@ -56,10 +56,11 @@ GROWTH: Final = 1.1
 GROWTH_MOST: Final = 2.0
 """What it is widened to at most; beyond that a person has to look."""
 
-NEW_LINES: Final = 50
+NEW_LINES: Final = 200
 NEW_SHARE: Final = 0.5
-"""Of so many lines of an agent without a past, more than this share is told: the scale has three
-tenths for what is worth promoting."""
+"""Of so many lines of an agent without a past, within two days, more than this share is told: the
+scale has three tenths for what is worth promoting, and a first import of what is curated is less.
+"""
 
 ALIKE: Final = 0.95
 """Share of lines with one importance, from which that says nothing."""

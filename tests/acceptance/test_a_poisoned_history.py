@@ -122,7 +122,7 @@ def test_one_that_rates_all_alike_from_its_first_day_is_judged_by_kind_after_a_w
 ) -> None:
     promoted, told = flood_of(desk, 9)
     assert promoted == 7 * LINES  # the week in which nobody knows
-    assert told[6] == {"sky": {"held": 0, "share": 1.0, "usual": None}}  # told, and nothing waits
+    assert told[6] == {}
     assert told[7]["sky"] == {"held": LINES, "share": 1.0, "usual": None}
     before = len(desk.contents("long"))
     poisoned(desk, 20, kind="goal")  # of some worth by the guide

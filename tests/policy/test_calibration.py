@@ -120,13 +120,13 @@ def test_one_that_is_no_more_than_usual_stays_as_it_was() -> None:
 
 
 def test_most_of_a_newcomers_many_lines_is_told_and_none_of_it_waits() -> None:
-    plan = planned(flood(60), {})
-    assert len(gone(plan)) == 60
+    plan = planned(flood(200), {})
+    assert len(gone(plan)) == 200
     assert plan.calibration == {"held": 0, "share": 1.0, "usual": None}
-    assert planned(flood(49), {}).calibration == {}
-    few = [*flood(30), *entries(*[{"importance": 0.1}] * 30)]
-    assert planned(few, {}).calibration == {}
-    assert planned(flood(60), {}, calibrate="none").calibration == {}
+    assert planned(flood(199), {}).calibration == {}
+    half = entries(*[{"importance": 1.0}, {"importance": 0.1}] * 150)
+    assert planned(half, {}).calibration == {}
+    assert planned(flood(300), {}, calibrate="none").calibration == {}
 
 
 def test_of_a_flood_as_much_is_promoted_as_is_usual_and_the_rest_waits() -> None:
