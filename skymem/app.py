@@ -298,7 +298,7 @@ class Home:
                 `accept_clock` and `max_loss` (see `Workplace`).
 
         Returns:
-            The job's detail (README, "What a run reports") and the outcomes behind it.
+            The job's detail (docs/daemon.md, "What a run reports") and the outcomes behind it.
 
         Raises:
             ConfigurationError: the rules are not usable, and the home was opened all the same.

@@ -22,7 +22,7 @@ VALUED: Final = ("--home", "--agent", "--log-level")
 
 
 def main() -> None:
-    """Run a command line; ends the process with the code of README's table.
+    """Run a command line; ends the process with a code of the table in docs/commands.md.
 
     Ctrl-C, outside the verbs that finish their step first, ends it without a word.
     """

@@ -10,7 +10,7 @@ EXTRA = "pip install 'skymem[mcp]'"
 def mcp(context: typer.Context) -> None:
     """Serve one agent's memory over MCP on stdin and stdout, until the client closes them.
 
-    It is for the client to start: see README, "MCP". Which agent is said by --agent or
+    It is for the client to start: see docs/doors.md, "MCP". Which agent is said by --agent or
     $SKYMEM_AGENT, once; no other can be reached through it.
 
     Example: skymem mcp

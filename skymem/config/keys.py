@@ -1,7 +1,7 @@
 """Every configuration key, once: its file, place, type, default and meaning.
 
 The readers take their known keys and bounds from this table, `skymem config explain` and the
-README's reference their words. It reads no YAML and stays cheap to import.
+docs/configuration.md its words. It reads no YAML and stays cheap to import.
 """
 
 from typing import Final
@@ -302,7 +302,7 @@ def explain(key: str) -> Key:
 
 
 def reference_markdown() -> str:
-    """The table as Markdown, for the README."""
+    """The table as Markdown, for docs/configuration.md."""
     lines = ["| key | type | default | what it does |", "|---|---|---|---|"]
     for file in (RULES_FILE, SCHEDULE_FILE):
         lines.append(f"| **`{file}`** | | | |")

@@ -121,7 +121,7 @@ class Report:
                 result.indexed = index["memory"] + index["recent"]
 
     def detail(self, pending: int, degraded: Sequence[str]) -> dict[str, Any]:
-        """The job's detail (README, "What a run reports")."""
+        """The job's detail (docs/daemon.md, "What a run reports")."""
         self._count()
         each = self.results
         known = [result.indexed for result in each if result.indexed is not None]

@@ -1,7 +1,7 @@
 """Mode `fusion`: words, meaning and what stands around a memory, in one order (row R5).
 
 Measured on LoCoMo (`benchmarks/recall_quality.py`): the weights were chosen on five of its ten
-conversations and are reported on the other five. What each part adds is in README.
+conversations and are reported on the other five. What each part adds is in docs/recall.md.
 """
 
 import math
