@@ -43,6 +43,7 @@ def test_what_one_daemon_wrote_the_next_reads(paths: HomePaths) -> None:
         last_effective=201,
         last_exit_code=0,
         skipped_still_running=1,
+        runs=1,
     )
     assert read_runs(paths) == book(paths).snapshot() == {"promote": expected}
 

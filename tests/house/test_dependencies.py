@@ -27,6 +27,7 @@ COMES_WITH: Final = {
     "torch": "sentence-transformers",
     "huggingface-hub": "tokenizers",
     "langchain-core": "langgraph",
+    "rich": "textual",
     "safetensors": "sentence-transformers",
     "threadpoolctl": "scikit-learn",
 }
