@@ -1,4 +1,4 @@
-"""Verbs that run a job: promote, rotate, compress, merge, prune, trigger, apply."""
+"""Verbs that run a job: promote, rotate and the others by name; trigger and apply for any."""
 
 import sys
 from collections.abc import Mapping, Sequence

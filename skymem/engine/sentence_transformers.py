@@ -1,7 +1,8 @@
 """The other backend: any model sentence-transformers can load, by path, without a network.
 
-With `export`, the one module that imports it or torch: it takes seconds and half a gigabyte, so it
-is the extra `skymem[sentence-transformers]`, and loaded in engine processes alone (design §5).
+With `cross_encoder` and `export`, the one module that imports it or torch: it takes seconds and
+half a gigabyte, so it is the extra `skymem[sentence-transformers]`, and is loaded in engine
+processes alone (design §5).
 """
 
 import os

@@ -73,9 +73,9 @@ class Source:
             if self.format == "markdown":
                 yield self._markdown(path)
             elif self.whole:
-                yield from _read(self.format, path, _documents(path))
+                yield from _read(self.format, _documents(path))
             else:
-                yield from _read(self.format, path, _lines(path))
+                yield from _read(self.format, _lines(path))
 
     def _markdown(self, path: Path) -> Item:
         name = path.name if path == self.path else str(path.relative_to(self.path))
@@ -232,7 +232,6 @@ def _documents(path: Path) -> Iterator[tuple[str, bytes | None, dict[str, Any] |
 
 def _read(
     form: str,
-    path: Path,
     found: Iterator[tuple[str, bytes | None, dict[str, Any] | None, str]],
 ) -> Iterator[Item]:
     is_it, read = READERS[form]

@@ -1,5 +1,7 @@
 """The keys of a job's detail that are its own, for one agent and for all alike (docs/daemon.md, cli.md)."""
 
+"""The keys of a job's detail that are its own, for one agent and for all alike (README)."""
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

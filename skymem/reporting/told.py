@@ -108,7 +108,7 @@ class Told:
     def _decided(self, entry: Mapping[str, Any], decision: list[Any]) -> None:
         action, name, gate, value, threshold = decision[:5]
         file = decision[6] if len(decision) > 6 else ""
-        for tier, change in self._moves(entry["run"], decision, file):
+        for tier, change in self._moves(decision, file):
             self._grows(entry, tier, change)
         if entry["run"] in self.undone and action in _BRINGS:
             self._brought[entry["run"], name] = _BRINGS[action]
@@ -121,7 +121,7 @@ class Told:
                 doing = self.rules.setdefault(rule, Doing(self.calendar.zeros()))
                 doing.note(day, value, threshold)
 
-    def _moves(self, run: str, decision: list[Any], file: str) -> Iterator[tuple[str, int]]:
+    def _moves(self, decision: list[Any], file: str) -> Iterator[tuple[str, int]]:
         """By how much the tiers grow by a decision."""
         action, name, gate, _, _, note, *_ = decision
         stood = "short" if file in SHORT_FILES else tier_of(file)

@@ -109,7 +109,7 @@ def past_of(home: Home, since: float, until: float) -> Past:
         work.check_stop()
     if not entries:
         raise UsageError("the ledger is empty: no run has been here, so there is no past to replay")
-    past = _split(work, entries, lines, (since, until))
+    past = _split(entries, lines, (since, until))
     past.key = work.home_key()
     _read_models(work, past)
     _tell_steps(work, past, entries)
@@ -130,7 +130,6 @@ def _lines(work: Workplace, entries: Sequence[Mapping[str, Any]]) -> dict[str, d
 
 
 def _split(
-    work: Workplace,
     entries: Sequence[Mapping[str, Any]],
     lines: dict[str, dict[str, Line]],
     span: tuple[float, float],

@@ -38,7 +38,7 @@ class StatusFiles:
 
         Args:
             action: schedule name or verb.
-            detail: the job's detail (`shared/cli.md`); ids and numbers only.
+            detail: the job's detail (`jobs.detail`); ids and numbers only.
             now: epoch seconds.
 
         Raises:
