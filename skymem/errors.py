@@ -1,7 +1,8 @@
 """Every failure a user can meet: its message, its exit code and the way out.
 
 An error is a class. Its docstring is the message template, `exit_code` what the CLI ends with
-(table in docs/commands.md), `hint` how to go on. Library code raises; only `skymem.cli.main` prints.
+(table in docs/commands.md), `hint` how to go on. Library code raises; only `skymem.cli.main`
+prints.
 Anything that is not a `SkymemError` is a bug, keeps its traceback and ends with 1.
 """
 

@@ -1,6 +1,6 @@
 """A job's detail: what a run did, as the CLI, the status file and the history tell it alike.
 
-Ids, counts, gates and numbers only (promise 6). Keys are fixed; see docs/daemon.md, "What a run reports".
+Ids, counts, gates and numbers only (promise 6). Keys are fixed; see docs/daemon.md.
 """
 
 from collections import Counter

@@ -1,6 +1,4 @@
-"""The keys of a job's detail that are its own, for one agent and for all alike (docs/daemon.md, cli.md)."""
-
-"""The keys of a job's detail that are its own, for one agent and for all alike (README)."""
+"""The keys of a job's detail that are its own, of an agent and of all (docs/daemon.md)."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

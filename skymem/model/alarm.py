@@ -1,6 +1,6 @@
 """What can be wrong with a home, each kind under an id that stays (row X3).
 
-The table is the one place that says what an id means and what to do; the list in docs/daemon.md is made of it.
+The table is the one place that says what an id means and what to do; docs/daemon.md lists it.
 """
 
 from collections.abc import Mapping
