@@ -30,7 +30,7 @@ from skymem.stores.lines import CHUNK_BYTES, count_lines, last_newline_end, read
 from skymem.stores.lock import holder_of
 from skymem.stores.model_record import model_in_use, read_record
 from skymem.stores.shelf import Shelf, open_or_none
-from skymem.stores.status import read_json
+from skymem.stores.status import is_time, read_json
 from skymem.stores.violations import read_violations
 
 if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
@@ -150,7 +150,8 @@ def engine_overview(
     told = read_json(home.paths.engine_status) or {}
     running = bool(holder) and bool(told.get("running"))
     live = told if running else {}
-    indexes = told.get("agents") or {}
+    indexes = told.get("agents")
+    indexes = indexes if isinstance(indexes, dict) else {}
     in_use = model_in_use(home.rules.engine, home.paths)
     return {
         "running": running,
@@ -161,8 +162,12 @@ def engine_overview(
         **{name: told.get(name) for name in ("backend", "model", "precision", "dimension")},
         **{name: live.get(name) for name in ("pid", "version", "started", "rss_bytes", "doing")},
         "problem": told.get("problem"),
-        "told": told.get("ts"),
-        "indexes": {name: one for name, one in indexes.items() if agent in (None, name)},
+        "told": told.get("ts") if is_time(told.get("ts")) else None,
+        "indexes": {
+            name: one
+            for name, one in indexes.items()
+            if isinstance(one, dict) and agent in (None, name)
+        },
     }
 
 

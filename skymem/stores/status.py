@@ -7,6 +7,7 @@ processes.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -78,7 +79,7 @@ class StatusFiles:
 
     def read_last_action(self) -> dict[str, Any] | None:
         """The last result of any job, or None before the first."""
-        return read_json(self.last_action)
+        return _read_result(self.last_action)
 
     def read_heartbeat(self) -> dict[str, Any] | None:
         """The daemon's last sign of life, or None before the first."""
@@ -86,7 +87,7 @@ class StatusFiles:
 
     def read_jobs(self) -> dict[str, dict[str, Any]]:
         """The last result of each schedule name or verb."""
-        found = {path.stem: read_json(path) for path in sorted(self.jobs.glob("[!.]*.json"))}
+        found = {path.stem: _read_result(path) for path in sorted(self.jobs.glob("[!.]*.json"))}
         return {name: record for name, record in found.items() if record is not None}
 
     def _tidy(self) -> None:
@@ -121,6 +122,22 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _read_result(path: Path) -> dict[str, Any] | None:
+    """Read what a run told; None also for JSON of another shape, which is none of ours."""
+    found = read_json(path) or {}
+    detail = found.get("detail")
+    is_result = isinstance(detail, dict) and isinstance(detail.get("degraded", []), list)
+    is_result = is_result and isinstance(found.get("action"), str) and is_time(found.get("ts"))
+    return found if is_result else None
+
+
+def is_time(value: object) -> bool:
+    """Whether it can be when something was: a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value)
 
 
 def last_json_line(path: Path) -> dict[str, Any] | None:
