@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from skymem.engine.items import collection_code
+from skymem.engine.items import collection_code, piece_name
 from skymem.engine.room import open_kept
 from skymem.engine.vectors import Piece
 from skymem.errors import DiskError
@@ -327,7 +327,7 @@ class Register:
             )
             self._database.executemany(
                 "DELETE FROM gone WHERE collection = ? AND name = ?",
-                [(one.collection, f"{one.id}#{one.number}") for one in owed],
+                [(one.collection, piece_name(one.id, one.number)) for one in owed],
             )
 
     def gone(self, limit: int) -> list[tuple[int, str]]:
@@ -382,4 +382,4 @@ class Register:
 
 def piece(owed: Owed) -> Piece:
     """What Chroma is to hold of a piece: no text, only the digest of its memory."""
-    return Piece(f"{owed.id}#{owed.number}", owed.digest)
+    return Piece(piece_name(owed.id, owed.number), owed.digest)
