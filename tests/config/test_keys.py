@@ -1,4 +1,4 @@
-"""One table of keys: what is read, what is explained and what the README says cannot differ."""
+"""One table of keys: what is read, what is explained and what docs/ says cannot differ."""
 
 import subprocess
 import sys
