@@ -109,7 +109,6 @@ _ADDRESSED: Final = re.compile(
 )
 _QUESTION: Final = ("?", "？", "؟")
 _LABEL: Final = (":", "：")
-_SOLID: Final = ("number", "time", "id")
 _TOOLS: Final = frozenset({"tool", "function"})
 
 
