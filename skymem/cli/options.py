@@ -118,7 +118,7 @@ Uncalibrated = Annotated[
 ]
 
 
-def share_of(text: str | None, option: str = "--max-loss") -> float | None:
+def share_of(text: str | None) -> float | None:
     """Read a percentage as a share, 0 to 1; None when there is none.
 
     Raises:
@@ -134,5 +134,5 @@ def share_of(text: str | None, option: str = "--max-loss") -> float | None:
     except ValueError:
         share = -1.0
     if not text.endswith("%") or not 0 <= share <= 1:
-        raise UsageError(f"{option} {text!r:.20} is not in 0% to 100%; write it like 10%")
+        raise UsageError(f"--max-loss {text!r:.20} is not in 0% to 100%; write it like 10%")
     return share

@@ -90,9 +90,9 @@ class Comparison:
             "notes": list(self.notes),
         }
 
-    def regretted(self, what: str = "") -> int:
+    def regretted(self) -> int:
         """How many memories would be missed."""
-        return len({(one.agent, one.id) for one in self.regrets if what in ("", one.what)})
+        return len({(one.agent, one.id) for one in self.regrets})
 
 
 def compare(past: Past, done: Replayed, agents: Sequence[str]) -> Comparison:

@@ -98,22 +98,22 @@ class ShortLines:
 _LINES: Final = ShortLines()
 
 
-def named_short(shelf: Shelf, catalog: Catalog, lines: ShortLines = _LINES) -> Iterator[Entry]:
+def named_short(shelf: Shelf, catalog: Catalog) -> Iterator[Entry]:
     """The lines of short-term that no other tier has, each with its id; `catalog` is caught up."""
     naming = Naming(shelf.paths.name, catalog)
-    readable = lines.of(shelf)
+    readable = _LINES.of(shelf)
     while batch := list(islice(readable, BATCH_ENTRIES)):
         naming.name(batch)
         yield from (entry for entry in batch if not entry.elsewhere)
 
 
-def read_ahead(shelf: Shelf, lines: ShortLines = _LINES) -> None:
+def read_ahead(shelf: Shelf) -> None:
     """Have the lines of an agent's short-term as they are now at hand, and no longer older ones.
 
     Raises:
         NotAllowedError, DiskError: see `Shelf.short_entries`.
     """
-    for _ in lines.of(shelf):
+    for _ in _LINES.of(shelf):
         return
 
 

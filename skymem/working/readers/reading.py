@@ -97,10 +97,10 @@ def cleaned(text: str) -> str:
     return _CONTROLS.sub(" ", text).encode("utf-8", "replace").decode()
 
 
-def one_line(text: str, chars: int = TITLE_CHARS_MAX) -> str:
+def one_line(text: str) -> str:
     """A title as it can stand in a line."""
     said = " ".join(cleaned(text).split())
-    return said if len(said) <= chars else said[: chars - 1] + "…"
+    return said if len(said) <= TITLE_CHARS_MAX else said[: TITLE_CHARS_MAX - 1] + "…"
 
 
 class Headings:
