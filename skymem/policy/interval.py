@@ -12,11 +12,11 @@ LEVEL: Final = 0.95
 _ROUNDS: Final = 60
 
 
-def interval(hits: int, of: int, level: float = LEVEL) -> tuple[float, float]:
+def interval(hits: int, of: int) -> tuple[float, float]:
     """Between which shares the true one lies; of nothing that was looked at nothing is known."""
     if of == 0:
         return 0.0, 1.0
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     least = 0.0 if hits == 0 else _share(lambda share: 1 - _up_to(hits - 1, of, share), tail)
     most = 1.0 if hits == of else 1 - _share(lambda rest: _up_to(hits, of, 1 - rest), tail)
     return least, most

@@ -5,7 +5,7 @@ up again: so nothing fades by being repeated. What tells most stays while there 
 first; what there was no room for is given back and counted.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -32,9 +32,6 @@ NOTED: Final = 3
 
 ANSWERED: Final = 4
 """What an answered question weighs more: it is a decision."""
-
-Quoting = Callable[[Sequence[Turn]], Iterable[tuple[Turn, Unit]]]
-"""Gives what may be quoted of turns, in their order."""
 
 
 def new_turns(last: Conversation | None, turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -99,7 +96,6 @@ def roll(
     turns: Sequence[Turn],
     snippets: Sequence[Turn],
     chars_max: int,
-    quoting: Quoting = said,
 ) -> Rolled:
     """Sum up what a summary says, what was said since, and what was written down on the way.
 
@@ -108,11 +104,10 @@ def roll(
         turns: those it does not stand for yet.
         snippets: of the scratchpad.
         chars_max: how long the text may be.
-        quoting: what may be quoted of a turn.
     """
     so_far = Conversation() if last is None else last
     heard = [turn for turn in turns if turn.role not in UNSAID]
-    facts = [*so_far.facts, *_facts(heard, quoting), *_facts(snippets, quoting)]
+    facts = [*so_far.facts, *_facts(heard), *_facts(snippets)]
     weighed = [_Weighed(fact, _weight(fact), place) for place, fact in enumerate(_once(facts))]
     times = [turn.ts_us for turn in turns if turn.ts_us is not None]
     count = so_far.turns + len(turns)
@@ -129,10 +124,10 @@ def roll(
     return Rolled(made, left_out, len(lost) - len(left_out))
 
 
-def _facts(turns: Sequence[Turn], quoting: Quoting) -> list[Fact]:
+def _facts(turns: Sequence[Turn]) -> list[Fact]:
     """Give each piece that was said; a yes or a no stands with what it answers."""
     found: list[Fact] = []
-    for turn, unit in quoting(turns):
+    for turn, unit in said(turns):
         quote = Quote(
             turn.role, Statement(unit.text, turn.id, unit.span, turn.ts_us), memory=turn.memory
         )
