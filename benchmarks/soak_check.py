@@ -27,7 +27,7 @@ EXPECTED = (
     r"state/words/\w+\.db(-wal|-shm)?",
     r"state/(runs|paused|clock|ledger_head|promoted_days|recalled/\w+)\.json",
     r"state/recall_events/\w+/\d{12}\.jsonl",
-    r"state/embeddings/\w+/[\w.-]+/(register\.db(-wal|-shm)?|vectors\.f32)",
+    r"state/embeddings/\w+/[\w.-]+/(register\.db(-wal|-shm)?|vectors(-\d+)?\.f32)",
     rf"rag/chroma_store/\w+/((current|closed)\.json|g{TIMES}/(manifest\.json|chroma\.sqlite3(-wal|-shm)?))",
     rf"rag/chroma_store/\w+/g{TIMES}/[0-9a-f-]{{36}}/\w+\.(bin|pickle)",
     rf"rag/set_aside/\w+-g{TIMES}-[\w-]+/.*",
@@ -35,7 +35,8 @@ EXPECTED = (
     r"audit/ledger(_\d+-\d+)?\.jsonl",
     r"run/(daemon|api|engine-start|job-\w+|model-[\w.-]+|ledger|status|paused|clock)\.lock",
     r"run/engine(\.log|-at-work\.json)",
-    r"rag/engine\.lock",
+    r"rag/(engine|shadow)\.lock",
+    r"audit/tombstones/\w+\.jsonl",
     r"status/(sky_last_action|sky_heartbeat|engine|jobs/\w+)\.json",
     r"status/actions(\.\d)?\.jsonl",
 )
