@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Final
 
-from skymem.errors import BusyError, DaemonRunningError
+from skymem.errors import BusyError, DaemonRunningError, DiskError
 from skymem.stores.files import Files
-from skymem.stores.home import HomePaths
+from skymem.stores.home import FORMAT_FILE, HomePaths
 from skymem.stores.lock import held
 
 LOCK_SECONDS: Final = 0.5
@@ -28,4 +28,6 @@ def sole_daemon(paths: HomePaths, files: Files, holder: str = "skymem run") -> I
             stack.enter_context(lock)
         except BusyError as error:
             raise DaemonRunningError(error.args[1]) from None
+        with contextlib.suppress(DiskError):  # what a kill left beside the home's format
+            files.remove_left(paths.root, FORMAT_FILE)
         yield
