@@ -103,7 +103,7 @@ class Soak:
             "end daemon": self.keeper.end_and_start,
             "kill API": self.served.kill,
             "kill writer": lambda: self.writers.kill_one(self.chance.choice([*SEATS])),
-            "kill command": self.commands.kill,
+            "kill command": lambda: self.commands.kill_one(bad=self.keeper.bad),
             "set clock": self.keeper.set_clock,
             "reload": self.keeper.reload,
             "damage line": self.damage_line,

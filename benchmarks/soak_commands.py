@@ -90,6 +90,14 @@ class Commands:
             self.wrong.append(f"{self._verb.words}: not done in {COMMAND_SECONDS:.0f} s")
             self.kill()
 
+    def kill_one(self, *, bad: bool) -> bool:
+        """SIGKILL to one in the middle of whatever it does; `bad` as of `look`."""
+        self.look(bad=bad)
+        if self._running is None:
+            self._start(self._choice(time.monotonic()), bad=bad)
+        time.sleep(self._chance.uniform(0, 0.5))
+        return self.kill()
+
     def kill(self) -> bool:
         """SIGKILL to the one that runs, if one does."""
         if self._running is None or self._running.poll() is not None:

@@ -53,6 +53,6 @@ def test_what_is_amiss_is_found(tmp_path: Path) -> None:
         "there though erased: kept (a-0)",
         "written by nobody: odd (a-9)",
         "under another id than its writer was told: renamed (a-3)",
-        "unreadable: short_term.jsonl:5: b'no memory\\n'",
+        "unreadable: short_term.jsonl:5: b'no memory'",
     ]
     assert list(strays(outside)) == [f"a stray file: memory/sky/{stray.name}"]
