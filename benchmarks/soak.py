@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks import soak_check
 from benchmarks.soak_commands import Commands
 from benchmarks.soak_doors import Served
-from benchmarks.soak_keeper import SCHEDULE, Keeper
+from benchmarks.soak_keeper import SCHEDULE, Keeper, killed
 from benchmarks.soak_writers import AGENTS, SEATS, Writers
 from skymem import app
 from skymem.stores.home import HomePaths
@@ -172,6 +172,7 @@ class Soak:
             self.keeper.look()
             time.sleep(TICK_SECONDS)
         self.keeper.end()
+        self.end_standby()
         deadline = time.monotonic() + ORPHAN_SECONDS
         while left := self.processes():
             if time.monotonic() > deadline:
@@ -192,10 +193,17 @@ class Soak:
                 found[int(entry.name)] = " ".join(words)
         return found
 
+    def end_standby(self) -> None:
+        """End what keeps recall at hand for hooks: by itself it stays for a quarter of an hour."""
+        for pid, words in self.processes().items():
+            if "skymem.hooks" in words:
+                killed(pid)
+
     def close(self) -> None:
         """Leave nobody behind, whatever happened."""
         self.writers.close()
         self.commands.kill()
+        self.end_standby()
         self.served.close()
         self.keeper.close()
         self.outside.close()

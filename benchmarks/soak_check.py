@@ -35,6 +35,7 @@ EXPECTED = (
     r"audit/ledger(_\d+-\d+)?\.jsonl",
     r"run/(daemon|api|engine-start|job-\w+|model-[\w.-]+|ledger|status|paused|clock)\.lock",
     r"run/engine(\.log|-at-work\.json)",
+    r"run/hook\.(lock|log|sock)",
     r"rag/(engine|shadow)\.lock",
     r"audit/tombstones/\w+\.jsonl",
     r"status/(sky_last_action|sky_heartbeat|engine|jobs/\w+)\.json",

@@ -92,6 +92,12 @@ def alarms() -> str:
     return "\n".join(lines) + "\n"
 
 
+def measured(name: str) -> str:
+    """What a run of a benchmark printed, as it is kept beside it."""
+    told = (Path(__file__).parents[2] / "benchmarks" / name).read_text()
+    return told if name.endswith(".md") else f"```text\n{told}```\n"
+
+
 def kinds() -> str:
     """The built-in table of kinds."""
     lines = [
