@@ -4,6 +4,7 @@ import os
 import select
 import socket
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,10 @@ class Dialogue:
     def __init__(self, connection: socket.socket, stop: Callable[[], str]) -> None:
         self._socket = connection
         self._stop = stop
+        # Callers of the Python API rarely say when they are done. A finalizer is called before the
+        # socket's own, which would complain, also where both are in a cycle.
+        self._end = weakref.finalize(self, connection.close)
+        self._end.atexit = False
 
     def refuse_strangers(self, home: Path) -> None:
         """Raise EngineUnavailableError where another user's process sits on the socket."""
@@ -65,10 +70,7 @@ class Dialogue:
 
     def close(self) -> None:
         """Close the connection."""
-        self._socket.close()
-
-    def __del__(self) -> None:
-        self._socket.close()  # callers of the Python API rarely say when they are done
+        self._end()
 
     def _send(self, frame: bytes, deadline: float) -> bool:
         """Whether all of the frame went; where it did not, the engine may have said why."""
