@@ -19,16 +19,16 @@ from tests.daemon.conftest import ROOT
 def test_the_first_signal_finishes_the_run_in_hand_and_starts_no_other(
     number: signal.Signals, daemon: Any, remember_runs: Callable[..., None]
 ) -> None:
-    remember_runs(sleep_2=1e6, told=8.5)
-    up = daemon({"name": "sleep_2"}, {"name": "told", "seconds": 10})
-    up.wait_for(lambda: up.noted("start sleep_2"))
+    remember_runs(sleep_5=1e6, told=5.5)
+    up = daemon({"name": "sleep_5"}, {"name": "told", "seconds": 10})
+    up.wait_for(lambda: up.noted("start sleep_5"))
     up.signal(number)
     up.wait_for(lambda: up.heartbeat()["state"] == "stopping")
     code, log = up.end()
     assert code == 0
-    assert up.noted("end sleep_2")
-    assert up.record("sleep_2")["last_exit_code"] == 0
-    assert not up.noted("start told"), "it fell due a second later"
+    assert up.noted("end sleep_5")
+    assert up.record("sleep_5")["last_exit_code"] == 0
+    assert not up.noted("start told"), "it fell due while that one ended"
     assert up.heartbeat()["state"] == "stopped"
     assert "Traceback" not in log
 
