@@ -17,6 +17,7 @@ from skymem.policy.alarming import PROMOTING, READING, Source
 from skymem.stores.files import disk_errors
 from skymem.stores.home import AgentPaths
 from skymem.stores.home_key import key_path
+from skymem.stores.status import part_of
 from skymem.stores.vectorless import vectors_due
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ SETTLED_SECONDS: Final = 60.0
 
 OWN_NAMES: Final = ("short_term.jsonl", "long_term.jsonl")
 ARCHIVE: Final = "short_term_archive_"
-EMPTY: Final[Mapping[str, Any]] = {}
 
 
 def alarms_of_runs(
@@ -57,7 +57,7 @@ def alarms_of_runs(
     growing = (
         found
         for name, record in jobs.items()
-        for found in alarming.backlog(name, _part(record, "lately"), rules, pending=pending)
+        for found in alarming.backlog(name, part_of(record, "lately"), rules, pending=pending)
     )
     yield from list(growing)[:1]  # each job that indexes tells of the same backlog
 
@@ -151,7 +151,7 @@ def alarms_of_schedule(
         return
     runs = read_runs(home.paths)
     resting = {one["name"] for one in beat.get("running", [])} | paused.keys()
-    due, armed = next_runs(schedule, runs, at), _part(beat, "next_runs")
+    due, armed = next_runs(schedule, runs, at), part_of(beat, "next_runs")
     for entry in schedule.entries:
         latest = max(armed.get(entry.name, 0.0), (due[entry.name] or at) + entry.jitter_seconds)
         if entry.name not in resting and latest + OVERDUE_SECONDS < at:
@@ -160,10 +160,10 @@ def alarms_of_schedule(
 
 def _worth_a_look(home: Home, beat: Mapping[str, Any], at: float) -> bool:
     """Whether the daemon has a run in arrears by its own word, or may not know the schedule."""
-    armed = [one for one in _part(beat, "next_runs").values() if isinstance(one, int | float)]
+    armed = [one for one in part_of(beat, "next_runs").values() if isinstance(one, int | float)]
     if not armed or min(armed) + OVERDUE_SECONDS < at:
         return True
-    changed, read = _changed(home.paths.schedule), _part(beat, "configuration").get("read")
+    changed, read = _changed(home.paths.schedule), part_of(beat, "configuration").get("read")
     return changed is not None and (not isinstance(read, int | float) or changed > read)
 
 
@@ -178,16 +178,16 @@ def _late(entry: "ScheduleEntry", record: "RunRecord | None", latest: float, at:
 
 def _sources(name: str, record: Mapping[str, Any], whom: Mapping[str, object]) -> Iterator[Source]:
     """Each agent's part of the last result of a job that goes by what stands in short-term."""
-    detail = _part(record, "detail")
+    detail = part_of(record, "detail")
     job = detail.get("job")
     if job not in READING:
         return
-    recorded = _part(_part(record, "lately"), "agents")
-    for agent, own in _part(detail, "agents").items():
+    recorded = part_of(part_of(record, "lately"), "agents")
+    for agent, own in part_of(detail, "agents").items():
         if agent in whom and isinstance(own, Mapping):
             told = {**own, "job": job}
             told.setdefault("threshold", detail.get("threshold"))
-            yield Source(name, agent, told, _part(recorded, agent))
+            yield Source(name, agent, told, part_of(recorded, agent))
 
 
 def _last_words(agent: str, jobs: Mapping[str, Any]) -> Iterator[Alarm]:
@@ -196,16 +196,16 @@ def _last_words(agent: str, jobs: Mapping[str, Any]) -> Iterator[Alarm]:
         found = [
             (record.get("seq", 0), name, record)
             for name, record in jobs.items()
-            if _part(record, "detail").get("job") in doing
-            and agent in _part(_part(record, "detail"), "agents")
+            if part_of(record, "detail").get("job") in doing
+            and agent in part_of(part_of(record, "detail"), "agents")
         ]
         if not found:
             continue
         _, name, record = max(found, key=lambda one: one[0])
-        detail = _part(record, "detail")
+        detail = part_of(record, "detail")
         shared = {key: detail[key] for key in ("calibration",) if key in detail}
-        own = {**shared, **_part(_part(detail, "agents"), agent)}
-        lately = _part(_part(_part(record, "lately"), "agents"), agent)
+        own = {**shared, **part_of(part_of(detail, "agents"), agent)}
+        lately = part_of(part_of(part_of(record, "lately"), "agents"), agent)
         yield from rule(Source(name, agent, own, lately), record.get("ts"))
 
 
@@ -214,8 +214,8 @@ def _last_read(home: Home, agent: str, jobs: Mapping[str, Any]) -> float | None:
     times = [
         record["ts"]
         for record in jobs.values()
-        if _part(record, "detail").get("job") in READING
-        and _part(_part(_part(record, "detail"), "agents"), agent).get("ok")
+        if part_of(record, "detail").get("job") in READING
+        and part_of(part_of(part_of(record, "detail"), "agents"), agent).get("ok")
         and isinstance(record.get("ts"), int | float)
     ]
     return max(times) if times else _changed(key_path(home.paths))
@@ -246,8 +246,3 @@ def _strays(own: AgentPaths) -> Iterator[Alarm]:
         if name.endswith(".jsonl") and not known:
             text = f"memory/{own.name}/{name!r} is read by nobody: it is none of an agent's files"
             yield alarm("unread_growth", text, own.name)
-
-
-def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = value.get(name)
-    return part if isinstance(part, Mapping) else EMPTY

@@ -25,6 +25,7 @@ from skymem.reporting.answers import quantile
 from skymem.stores.files import Files, Modes
 from skymem.stores.home_format import read_format, this_release
 from skymem.stores.recall_events import answers_of
+from skymem.stores.status import part_of
 
 EMPTY: Final[Mapping[str, Any]] = {}
 LABEL: Final = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
@@ -176,13 +177,13 @@ def _last_words(samples: Samples, agent: str, results: Mapping[str, Any]) -> Non
     """What the agent's last promotion and its last prune say, under whatever name they ran."""
     promoted = _last_of(agent, results, PROMOTING)
     if promoted is not None:
-        held = _part(_part(promoted, "calibration"), agent).get("held", 0)
+        held = part_of(part_of(promoted, "calibration"), agent).get("held", 0)
         samples.add("skymem_flood_held", held, agent)
     pruned = _last_of(agent, results, ("prune",))
-    budget = _part(_part(_part(pruned or EMPTY, "agents"), agent), "budget")
+    budget = part_of(part_of(part_of(pruned or EMPTY, "agents"), agent), "budget")
     for tier in budget:
         for name in ("allowed", "spent"):
-            samples.add(f"skymem_loss_budget_{name}", _part(budget, tier).get(name), agent, tier)
+            samples.add(f"skymem_loss_budget_{name}", part_of(budget, tier).get(name), agent, tier)
 
 
 def _last_of(
@@ -191,7 +192,7 @@ def _last_of(
     found = [
         (record.get("seq", 0), detail)
         for record in results.values()
-        if (detail := detail_of(record)).get("job") in jobs and agent in _part(detail, "agents")
+        if (detail := detail_of(record)).get("job") in jobs and agent in part_of(detail, "agents")
     ]
     return max(found, key=lambda one: one[0])[1] if found else None
 
@@ -239,8 +240,3 @@ def _counts(samples: Samples, name: str, record: RunRecord) -> None:
     samples.add("skymem_entry_caught_up_total", record.caught_up, name)
     samples.add("skymem_entry_skipped_total", record.skipped_still_running, name, "still_running")
     samples.add("skymem_entry_skipped_total", record.skipped_paused, name, "paused")
-
-
-def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = value.get(name)
-    return part if isinstance(part, Mapping) else EMPTY

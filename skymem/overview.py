@@ -30,7 +30,7 @@ from skymem.stores.lines import CHUNK_BYTES, count_lines, last_newline_end, read
 from skymem.stores.lock import holder_of
 from skymem.stores.model_record import model_in_use, read_record
 from skymem.stores.shelf import Shelf, open_or_none
-from skymem.stores.status import is_time, read_json
+from skymem.stores.status import is_time, part_of, read_json
 from skymem.stores.violations import read_violations
 
 if TYPE_CHECKING:  # `skymem jobs` brings them; `skymem status` answers without
@@ -150,8 +150,6 @@ def engine_overview(
     told = read_json(home.paths.engine_status) or {}
     running = bool(holder) and bool(told.get("running"))
     live = told if running else {}
-    indexes = told.get("agents")
-    indexes = indexes if isinstance(indexes, dict) else {}
     in_use = model_in_use(home.rules.engine, home.paths)
     return {
         "running": running,
@@ -165,7 +163,7 @@ def engine_overview(
         "told": told.get("ts") if is_time(told.get("ts")) else None,
         "indexes": {
             name: one
-            for name, one in indexes.items()
+            for name, one in part_of(told, "agents").items()
             if isinstance(one, dict) and agent in (None, name)
         },
     }
@@ -247,13 +245,13 @@ def jobs_overview(
 
 def _live(beat: Mapping[str, Any]) -> tuple[set[str], dict[str, float]]:
     """What a heartbeat says is running, and when what runs next; nothing of a damaged one."""
-    runs, due = beat.get("running"), beat.get("next_runs")
+    runs = beat.get("running")
     runs = runs if isinstance(runs, list) else []
     running = [one.get("name") for one in runs if isinstance(one, dict)]
-    next_runs = due if isinstance(due, dict) else {}
+    due = part_of(beat, "next_runs").items()
     return (
         {name for name in running if isinstance(name, str)},
-        {name: at for name, at in next_runs.items() if isinstance(at, int | float)},
+        {name: at for name, at in due if isinstance(at, int | float)},
     )
 
 

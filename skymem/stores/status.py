@@ -124,6 +124,12 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def part_of(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """An object inside of one that was read; an empty one where there is something else."""
+    part = value.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
 def _read_result(path: Path) -> dict[str, Any] | None:
     """Read what a run told; None also for JSON of another shape, which is none of ours."""
     found = read_json(path) or {}
