@@ -7,7 +7,6 @@ gives the newest another name, under which it is not in force and not taken agai
 
 import json
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -104,19 +103,23 @@ def name_of(trained_at: float) -> str:
     return f"{datetime.fromtimestamp(trained_at, UTC):%Y%m%dT%H%M%S_%f}Z.json"
 
 
-def _files(paths: HomePaths, agent: str, suffix: str = "") -> list[Path]:
+def files_ending(paths: HomePaths, agent: str, ending: str) -> list[Path]:
+    """What is kept of an agent's models and ends so, oldest first; nothing half written.
+
+    Raises:
+        DiskError: it can't be looked for.
+    """
     directory = paths.importance(agent)
     with disk_errors(directory):
         try:
             names = sorted(os.listdir(directory))
         except (FileNotFoundError, NotADirectoryError):
             return []
-    return [directory / name for name in _own(names, suffix)]
+    return [directory / name for name in names if name.endswith(ending) and name[0] != "."]
 
 
-def _own(names: list[str], suffix: str) -> Iterator[str]:
-    ending = f"Z.json{suffix}"
-    yield from (name for name in names if name.endswith(ending) and name[0] != ".")
+def _files(paths: HomePaths, agent: str, suffix: str = "") -> list[Path]:
+    return files_ending(paths, agent, f"Z.json{suffix}")
 
 
 def _read(path: Path, agent: str) -> Model | None:

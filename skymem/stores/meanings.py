@@ -10,7 +10,6 @@ it is asked again.
 import contextlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,7 @@ from skymem.errors import SkymemError
 from skymem.policy.prediction import Model
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
-from skymem.stores.importance_models import MEANINGS, model_path
+from skymem.stores.importance_models import MEANINGS, files_ending, model_path
 
 BYTES_MAX: Final = 4 * 1024 * 1024
 """About 80,000 memories; beyond it the older half goes."""
@@ -85,13 +84,7 @@ def take_out_meanings(
 
 def meanings_of(paths: HomePaths, agent: str) -> list[Path]:
     """The files of an agent, one for each model, oldest first."""
-    directory = paths.importance(agent)
-    with disk_errors(directory):
-        try:
-            names = sorted(os.listdir(directory))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-    return [directory / name for name in names if name.endswith(MEANINGS) and name[0] != "."]
+    return files_ending(paths, agent, MEANINGS)
 
 
 def _path(paths: HomePaths, model: Model) -> Path:
