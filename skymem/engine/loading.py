@@ -5,7 +5,6 @@ never write to one cache. The engine goes by the home's record of the model in u
 before each request; another one is loaded on a thread of its own while the old one answers.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths, ShadowPaths
 from skymem.stores.lock import held
+from skymem.stores.stamp import Stamp, stamp_of
 
 LOCK_SECONDS: Final = 10.0
 """How long another process may take to let go of a cache that it is done with."""
@@ -87,7 +87,7 @@ class Successor:
         self._build = build
         self._between = nothing
         self._current: Loaded | None = None
-        self._seen: tuple[int, ...] = ()
+        self._seen: Stamp | None = None
         self._loading: Future[Loaded] | None = None
         self._not_before = 0.0
 
@@ -125,13 +125,13 @@ class Successor:
         except SkymemError as error:
             told = f"the old model goes on: {harmless(str(error))}"
             print(told, file=sys.stderr, flush=True)  # noqa: T201  (the log)
-            self._seen, self._not_before = (), time.monotonic() + AGAIN_SECONDS
+            self._seen, self._not_before = None, time.monotonic() + AGAIN_SECONDS
             return index, False
 
     def _go_over(self, index: Index, loaded: Loaded) -> Index:
         if loaded.rules != self._wanted():  # another one is in use by now
             loaded.lock.close()
-            self._seen = ()
+            self._seen = None
             return index
         successor = self._built(loaded)
         with suppress(SkymemError):  # what it had is durable
@@ -148,10 +148,6 @@ class Successor:
             loaded.lock.close()
             raise
 
-    def _look(self) -> tuple[int, ...]:
+    def _look(self) -> Stamp | None:
         """What tells one record from the next; cheap, as every request looks."""
-        try:
-            status = os.stat(self._paths.model_record)
-        except OSError:
-            return ()
-        return status.st_ino, status.st_mtime_ns, status.st_size
+        return stamp_of(self._paths.model_record)

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from skymem.app import Home, agent_from_environment, binding, open_home
 from skymem.engine.client import own_version
@@ -32,6 +32,7 @@ from skymem.hooks.run import answer_of, spelled
 from skymem.policy.admit import check_agent_name
 from skymem.stores.home import HomePaths
 from skymem.stores.short_lines import read_ahead
+from skymem.stores.stamp import Stamp, stamp_of
 
 IDLE_SECONDS: Final = 1800.0
 TICK_SECONDS: Final = 5.0
@@ -55,8 +56,6 @@ AT_HAND: Final = (
 """What is loaded with all it needs, before the first question."""
 
 LEAVE: Final = b"."
-
-Stamp: TypeAlias = tuple[int, int, int]
 
 
 def load() -> None:
@@ -163,7 +162,7 @@ class Standby:
 
     def _renewed(self) -> Home | None:
         """The home by its rules as they are now; None where they are not usable."""
-        seen = (_stamp(self._paths.rules), _stamp(self._paths.format))
+        seen = (stamp_of(self._paths.rules), stamp_of(self._paths.format))
         if self._home is None or seen != self._seen:
             try:
                 home = open_home(str(self._paths.root), appending=True, lenient=True)
@@ -243,14 +242,6 @@ def _be_in(environment: list[bytes]) -> None:
     time.tzset()
 
 
-def _stamp(path: Path) -> Stamp | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
 def _names(paths: HomePaths) -> tuple[tuple[int, int], ...]:
     """What stands under the names of home, socket and lock: other files can't be ours."""
     found = []
@@ -266,7 +257,7 @@ def _names(paths: HomePaths) -> tuple[tuple[int, int], ...]:
 
 def _code() -> tuple[Stamp | None, ...]:
     """How the files look that we run: an upgrade changes them."""
-    return tuple(_stamp(path) for path in _sources())
+    return tuple(stamp_of(path) for path in _sources())
 
 
 def _sources() -> Iterator[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import holder_of
+from skymem.stores.stamp import Stamp, stamp_of
 
 
 def mark_of(paths: HomePaths) -> object:
@@ -43,9 +44,6 @@ def mark_of_files(looked_at: Iterable[Path]) -> object:
     return [_stat(path) for path in looked_at]
 
 
-def _stat(path: "Path | os.DirEntry[str]") -> tuple[str, int, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return path.name, status.st_ino, status.st_size, status.st_mtime_ns
+def _stat(path: "Path | os.DirEntry[str]") -> tuple[str, Stamp] | None:
+    stamp = stamp_of(path)
+    return None if stamp is None else (path.name, stamp)

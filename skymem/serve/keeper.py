@@ -4,13 +4,13 @@ import os
 import sys
 import threading
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from skymem.app import Home, open_home
 from skymem.errors import ConfigurationError
 from skymem.stores.home import HomePaths
+from skymem.stores.stamp import Stamp, stamp_of
 
-Stamp = tuple[tuple[int, int, int] | None, ...]
+Stamps = tuple[Stamp | None, ...]
 """How the files looked that say how a home is worked on: its rules, its format."""
 
 
@@ -22,12 +22,12 @@ class Keeper:
     """
 
     home: Home
-    stamp: Stamp = ()
+    stamps: Stamps = ()
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         """Remember how the rules and the format looked when the home was opened."""
-        self.stamp = _stamp(self.home.paths)
+        self.stamps = _stamps(self.home.paths)
 
     @property
     def owner(self) -> int:
@@ -42,17 +42,17 @@ class Keeper:
             HomeTooNewError: a newer release has taken it over meanwhile.
         """
         self.home.paths.must_be_there()
-        stamp = _stamp(self.home.paths)
+        stamps = _stamps(self.home.paths)
         with self.lock:
-            if stamp != self.stamp:
-                self._reread(stamp)
+            if stamps != self.stamps:
+                self._reread(stamps)
         return self.handle(door)
 
     def handle(self, door: str) -> Home:
         """A handle for one request, bound to nobody yet."""
         return replace(self.home, door=door, _ready={}, _engine=None)
 
-    def _reread(self, stamp: Stamp) -> None:
+    def _reread(self, stamps: Stamps) -> None:
         try:
             found = open_home(str(self.home.paths.root), lenient=False)
         except ConfigurationError as error:
@@ -60,16 +60,8 @@ class Keeper:
             sys.stderr.write(f"skymem: the API goes by the rules it read before: {text}\n")
         else:
             self.home = replace(self.home, rules=found.rules, faults=())
-        self.stamp = stamp
+        self.stamps = stamps
 
 
-def _stamp(paths: HomePaths) -> Stamp:
-    return tuple(map(_look, (paths.rules, paths.format)))
-
-
-def _look(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+def _stamps(paths: HomePaths) -> Stamps:
+    return stamp_of(paths.rules), stamp_of(paths.format)
