@@ -61,6 +61,9 @@ class Commands:
         self.erased: dict[str, bool] = {}
         """Each text that was to be erased, and whether it was told that it is."""
 
+        self._complains_from = 0
+        """Where in `errors` those of the one that runs begin."""
+
         self._running: subprocess.Popen[bytes] | None = None
         self._verb = VERBS[0]
         self._words: list[str] = []
@@ -148,6 +151,7 @@ class Commands:
             self._out.open("wb") as out,
             self.errors.open("ab") as errors,
         ):
+            self._complains_from = errors.tell()
             self._running = subprocess.Popen(
                 command, stdin=stdin, stdout=out, stderr=errors, cwd="/"
             )
@@ -172,11 +176,15 @@ class Commands:
         if code == 0:
             self._ended_well(what)
         allowed = code in self._verb.codes or (code == BAD_SCHEDULE and self._was_bad)
-        if not allowed and not (code == NO_SUCH_MEMORY and self._is_erased()):
+        if not allowed and not self._declined(code):
             self.wrong.append(f"{' '.join(self._words)}: ended with {code}: {self._said()}")
 
-    def _is_erased(self) -> bool:
-        return self._memory is not None and self._memory[2] in self.erased
+    def _declined(self, code: int) -> bool:
+        """Whether it was right not to do it: the memory is erased, or there was nothing to do."""
+        if code == NO_SUCH_MEMORY and self._memory is not None and self._memory[2] in self.erased:
+            return True
+        said = self._said()
+        return any(code == one and words in said for one, words in self._verb.refusals)
 
     def _ended_well(self, what: str) -> None:
         if what == "resume":
@@ -192,5 +200,6 @@ class Commands:
                 self.wrong.append(f"{' '.join(self._words)}: printed no JSON: {error}")
 
     def _said(self) -> str:
-        lines = [*self._out.read_text().splitlines(), *self.errors.read_text().splitlines()[-3:]]
+        complaints = self.errors.read_bytes()[self._complains_from :].decode(errors="replace")
+        lines = [*self._out.read_text().splitlines(), *complaints.splitlines()]
         return " | ".join(lines)[-600:]

@@ -10,11 +10,13 @@ DEGRADED: Final = frozenset({0, 11, 23, 40})
 ASKED: Final = DEGRADED | {130, 137}
 """A run of the daemon's: it, or its child, may be killed."""
 
+USAGE: Final = 2
 BUDGET_REACHED: Final = 21
-NOTHING_TO_UNDO: Final = 24
 BAD_SCHEDULE: Final = 78
 NO_SUCH_MEMORY: Final = 24
 """Of an acknowledged memory only where it was erased; otherwise it is lost."""
+
+IN_TRASH: Final = (NO_SUCH_MEMORY, "is in trash")
 
 
 class Verb(NamedTuple):
@@ -30,6 +32,9 @@ class Verb(NamedTuple):
 
     may_write: str = ""
     """The same of one that never says whether it did."""
+
+    refusals: tuple[tuple[int, str], ...] = ()
+    """The codes and the words with which it rightly declines: the memory may be elsewhere."""
 
 
 WRITTEN: Final = "{word} {word} (by-{n})"
@@ -68,13 +73,18 @@ VERBS: Final = (
     Verb("resume index --json", ALWAYS),
     Verb("show {id} --json", ALWAYS),
     Verb("explain {id} --json", ALWAYS),
-    Verb("pin {id} --json", BUSY),
-    Verb("unpin {id} --json", BUSY),
-    Verb(f"correct {{id}} {WRITTEN!r} --json", DEGRADED, may_write=WRITTEN),
-    Verb("forget {id} --json", DEGRADED),
-    Verb("restore {id} --json", DEGRADED),
+    Verb("pin {id} --json", BUSY, refusals=(IN_TRASH,)),
+    Verb("unpin {id} --json", BUSY, refusals=(IN_TRASH,)),
+    Verb(
+        f"correct {{id}} {WRITTEN!r} --json",
+        DEGRADED,
+        may_write=WRITTEN,
+        refusals=(IN_TRASH, (USAGE, "was superseded")),
+    ),
+    Verb("forget {id} --json", DEGRADED, refusals=(IN_TRASH,)),
+    Verb("restore {id} --json", DEGRADED, refusals=((NO_SUCH_MEMORY, "is not in trash"),)),
     Verb("erase {id} --json", DEGRADED),
-    Verb("undo --json", DEGRADED | {NOTHING_TO_UNDO}),
+    Verb("undo --json", DEGRADED, refusals=((USAGE, "no run has done anything"),)),
     Verb(f"note write log {WRITTEN!r} --json", BUSY, agent=True, writes=WRITTEN),
     Verb(f"remember {WRITTEN!r} --json", BUSY, agent=True, writes=WRITTEN),
     Verb("import {scratch}/import.jsonl --json", BUSY, agent=True, writes=WRITTEN),

@@ -87,6 +87,12 @@ class UnknownMemoryError(SkymemError):
     exit_code = 24
 
 
+class ElsewhereError(UnknownMemoryError):
+    """memory {0}"""
+
+    # It is there, but not where it was asked for, or several answer to that name.
+
+
 class ClockMovedError(SkymemError):
     """the clock moved: {0}"""
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from skymem.app import READER_BUSY_MS
-from skymem.errors import UnknownMemoryError, UsageError
+from skymem.errors import ElsewhereError, UsageError
 from skymem.jobs import correct, restore, runner, undo
 from skymem.jobs.detail import raise_refusal
 from skymem.jobs.finding import refusing_others
@@ -286,7 +286,7 @@ def unreadable_trash(home: "Home", agents: Sequence[str]) -> dict[str, list[int]
 def _living(home: "Home", agent: str, name: str, *, dry_run: bool) -> Kept:
     kept = home.find(agent, name, dry_run=dry_run)
     if kept.tier == "trash":
-        raise UnknownMemoryError(
+        raise ElsewhereError(
             f"{kept.id} is in trash (agent {agent}); bring it back with: skymem restore {kept.id}"
         )
     return kept

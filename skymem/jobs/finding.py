@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
-from skymem.errors import SkymemError, UnknownMemoryError
+from skymem.errors import ElsewhereError, SkymemError, UnknownMemoryError
 from skymem.jobs.workplace import Workplace
 from skymem.policy.admit import check_beginning
 from skymem.stores.files import disk_errors
@@ -38,7 +38,7 @@ def find(work: Workplace, agent: str, name: str) -> Kept:
             raise UnknownMemoryError(f"{name} (agent {agent}){gone}")
     if len(found) > 1:
         ids = ", ".join(kept.id for kept in found[:5])
-        raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
+        raise ElsewhereError(f"{name} is the beginning of several: {ids}")
     return found[0]
 
 

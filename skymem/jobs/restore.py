@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from skymem.errors import UnknownMemoryError
+from skymem.errors import ElsewhereError
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready, settle
 from skymem.jobs.put_back import Return
@@ -77,7 +77,7 @@ def _check_back(shelf: Shelf, catalog: Catalog, names: Collection[str]) -> None:
     """Check that what lies in trash no more has come back, and is not gone for good."""
     for name in sorted(names):
         if not shelf.find(name, catalog):
-            raise UnknownMemoryError(f"{name} is not in trash (agent {shelf.paths.name})")
+            raise ElsewhereError(f"{name} is not in trash (agent {shelf.paths.name})")
 
 
 def _bring_back(
@@ -112,12 +112,12 @@ def _find(shelf: Shelf, names: Collection[str]) -> list[Held]:
     for name in names:
         near = [exact[name]] if name in exact else [*begins[name].values()]
         if not near:
-            raise UnknownMemoryError(
+            raise ElsewhereError(
                 f"{name} is not in trash (agent {shelf.paths.name}){_unread(shelf)}"
             )
         if len(near) > 1:
             ids = ", ".join(one.id for one in near[:5])
-            raise UnknownMemoryError(f"{name} is the beginning of several: {ids}")
+            raise ElsewhereError(f"{name} is the beginning of several: {ids}")
         found[near[0].id] = near[0]
     return sorted(found.values(), key=lambda one: order[one.id])
 

@@ -137,7 +137,7 @@ def test_what_is_not_there_is_named_and_nothing_is_touched(desk: Desk, home: app
     before = tree(desk)
     with pytest.raises(UnknownMemoryError, match="nosuch"):
         upkeep.forget_memories(home, "sky", [name, "nosuch"])
-    with pytest.raises(UnknownMemoryError, match="not in trash"):
+    with pytest.raises(UnknownMemoryError, match=r"^memory \w+ is not in trash \(agent sky\)$"):
         upkeep.restore_memories(home, "sky", [name])
     with pytest.raises(UsageError, match="no regular expression"):
         upkeep.forget_memories(home, "sky", [], "(")
