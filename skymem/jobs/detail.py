@@ -4,7 +4,7 @@ Ids, counts, gates and numbers only (promise 6). Keys are fixed; see docs/daemon
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -212,6 +212,8 @@ class Frame:
     """The home's default for this job (P3 wants a number even with several agents)."""
 
     dry_run: bool = False
+    awaited: tuple[str, ...] = ()
+    """Of share: agents that a rule shares with and that have no memory yet."""
 
 
 def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str, Any]:
@@ -233,6 +235,7 @@ def job_detail(job: str, outcomes: Iterable[Outcome], frame: Frame) -> dict[str,
         "quarantined": sum(outcome.quarantined for outcome in each),
         "remaining": _sum_known(outcome.remaining for outcome in each),
         **({} if frame.threshold is None else {"threshold": frame.threshold}),
+        **({"awaited": list(frame.awaited)} if frame.awaited else {}),
         "rag_pending": frame.rag_pending,
         "degraded": list(frame.degraded),
         "agents": agents,
@@ -341,7 +344,7 @@ def _why_nothing(job: str, outcomes: list[Outcome], detail: Mapping[str, Any]) -
         return "it failed"
     if not outcomes:
         return "there is no agent yet"
-    return _why_not_due(job, detail["eligible"])
+    return _why_not_due(job, detail)
 
 
 def _why_not_forgotten(skipped: Mapping[str, int]) -> str:
@@ -350,9 +353,16 @@ def _why_not_forgotten(skipped: Mapping[str, int]) -> str:
     return f"{skipped['pinned']} pinned; first: skymem unpin ID"
 
 
-def _why_not_due(job: str, lines: int) -> str:
+def _why_not_shared(awaited: Sequence[str]) -> str:
+    if awaited:
+        return f"no memory yet, so nothing to be shared with: {', '.join(awaited)}"
+    return "every copy that a rule shares is where it belongs"
+
+
+def _why_not_due(job: str, detail: Mapping[str, Any]) -> str:
     if job == "share":
-        return "every copy that a rule shares is where it belongs"
+        return _why_not_shared(detail.get("awaited", ()))
+    lines = detail["eligible"]
     if lines:
         return f"nothing of {lines} line(s) in short-term is for it, nor elsewhere"
     elsewhere = ", and nothing elsewhere is due" if job in EVERY_TIER else ""

@@ -28,6 +28,7 @@ from skymem.jobs.rehearse import (
     same_decisions,
     surroundings,
 )
+from skymem.jobs.share import awaited
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import COMBINED, JOBS, Job, Table, steps_of, threshold_of
 from skymem.jobs.undo import undo
@@ -101,7 +102,10 @@ def _detail(
     work: Workplace, step: str, outcomes: Sequence[Outcome], frame: Frame
 ) -> dict[str, Any]:
     own = [outcome for outcome in outcomes if outcome.job == step]
-    return job_detail(step, own, replace(frame, threshold=threshold_of(step, work.rules.default)))
+    frame = replace(frame, threshold=threshold_of(step, work.rules.default))
+    if step == "share":
+        frame = replace(frame, awaited=awaited(work))
+    return job_detail(step, own, frame)
 
 
 def _run_agent(

@@ -115,6 +115,12 @@ def apply(carrying: Carrying) -> str:
     return removal.apply(carrying)
 
 
+def awaited(work: Workplace) -> tuple[str, ...]:
+    """Agents that a rule shares with and that have no memory yet: their first one makes them."""
+    meant = {name for rule in work.rules.share for name in rule.receivers}
+    return tuple(sorted(meant.difference(work.agents())))
+
+
 def copies_of(work: Workplace, agent: str, ids: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Copies that others have of an agent's memories: the receiver, the copy's id, its file.
 

@@ -58,7 +58,20 @@ def test_a_copy_is_made_once_however_often_it_is_shared(team: Team) -> None:
 
     assert detail["acted"] == 0
     assert "every copy" in detail["why"]
+    assert "awaited" not in detail
     assert team.paths.agent("hobbs").long_term.read_bytes() == before
+
+
+def test_whoever_has_no_memory_yet_is_awaited(team: Team) -> None:
+    shutil.rmtree(team.paths.agent("hobbs").directory)
+
+    for dry_run in (True, False):
+        detail = team.run("share", dry_run=dry_run)
+        assert (detail["acted"], detail["awaited"]) == (0, ["hobbs"])
+        assert detail["why"] == "no memory yet, so nothing to be shared with: hobbs"
+
+    team.add("hobbs", line("hobbs was here", 0.9))
+    assert team.run("share")["shared"] == 2
 
 
 def test_a_dry_run_says_what_would_be_shared_and_writes_nothing(team: Team) -> None:
