@@ -4,7 +4,6 @@ None of them may hold a secret: what looks as if it did is refused without being
 """
 
 import ipaddress
-import re
 from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -13,9 +12,10 @@ from skymem.config import fields
 from skymem.config.key import Key
 from skymem.config.problems import Complaints, shown
 from skymem.config.yaml_nodes import Pair
+from skymem.model.regex import regex
 
 # Capitals only: whoever pastes a key here by mistake is told, before a message shows it.
-_VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+_VARIABLE: Final = regex(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 def address(pair: Pair, key: Key, complaints: Complaints) -> SplitResult | None:

@@ -11,8 +11,9 @@ from skymem.config.problems import Complaints, shown
 from skymem.config.readers import Setting, Settings
 from skymem.config.units import format_size
 from skymem.config.yaml_nodes import Pair
+from skymem.model.regex import regex
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+_NAME: Final = regex(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
 def _reranker(pair: Pair, key: Key, complaints: Complaints) -> str | None:

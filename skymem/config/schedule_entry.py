@@ -1,6 +1,5 @@
 """One entry of `every:`: its name, its job and the one trigger it has. Row P2, hazard C8."""
 
-import re
 from dataclasses import dataclass, field
 from datetime import time
 from typing import Final
@@ -12,6 +11,7 @@ from skymem.config.problems import Complaints, shown
 from skymem.config.units import parse_duration
 from skymem.config.yaml_nodes import Node, Pair, Scalar, Table
 from skymem.model.cron import fires_ever, parse_cron, shortest_gap_seconds
+from skymem.model.regex import regex
 from skymem.model.schedule import (
     KNOWN_JOBS,
     Cron,
@@ -21,8 +21,8 @@ from skymem.model.schedule import (
     Trigger,
 )
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_TIME: Final = re.compile(r"([0-9]{1,2}):([0-9]{2})")
+_NAME: Final = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_TIME: Final = regex(r"([0-9]{1,2}):([0-9]{2})")
 _DAY_SECONDS: Final = 86_400
 _DEFAULT_TIMEOUT_SECONDS: Final = parse_duration(key_at(SCHEDULE_FILE, ENTRY, "timeout").default)
 

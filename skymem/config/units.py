@@ -1,7 +1,8 @@
 """Durations and sizes as people write them: `5m`, `1MiB`. A number alone has no meaning here."""
 
-import re
 from typing import Final
+
+from skymem.model.regex import regex
 
 DURATION_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 """Seconds in each unit of a duration."""
@@ -10,8 +11,8 @@ SIZE_UNITS: Final = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 """Bytes in each unit of a size."""
 
 # Fifteen digits are exact in a float, and more are a slip of the hand.
-_MEASURE: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+)")
-_NUMBER: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_MEASURE: Final = regex(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+)")
+_NUMBER: Final = regex(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _DURATION_WORDS: Final = {
     "sec": "s", "second": "s", "min": "m", "minute": "m",
     "hr": "h", "hour": "h", "day": "d",

@@ -1,18 +1,18 @@
 """What the YAML parser stumbled over, said so that the one who wrote it can go on."""
 
-import re
 from typing import Final
 
 import yaml
 
 from skymem.config.problems import shown
+from skymem.model.regex import regex
 
 # What follows `- `, `key:` or both, when it starts with a character YAML keeps for itself.
-_RESERVED_START: Final = re.compile(
+_RESERVED_START: Final = regex(
     r"\s*(?:(?:-\s+)+(?:[^\s:#'\"]+\s*:\s+)?|[^\s:#'\"]+\s*:\s+)"
     r"(?P<value>(?:[*@`%|>]|&(?!\w)).*?)\s*(?:\s#.*)?"
 )
-_FLOW_VALUE: Final = re.compile(r"(?:[*@`%|>]|&(?!\w))[^],}#]*(?:,[\d*][^],}#]*)*")
+_FLOW_VALUE: Final = regex(r"(?:[*@`%|>]|&(?!\w))[^],}#]*(?:,[\d*][^],}#]*)*")
 
 _INDENTATION: Final = "this does not fit what stands above it (look at the indentation)"
 _PLAIN_WORDS: Final = (

@@ -1,13 +1,14 @@
 """What a YAML file is read into: scalars, lists and mappings that know where they stand."""
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
+from skymem.model.regex import regex
+
 # No leading zeros, octal or hexadecimal: what 0123 means depends on the reader, so it is text.
-_INTEGER: Final = re.compile(r"[-+]?(0|[1-9][0-9]{0,39})")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_FLOAT_WORD: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_INTEGER: Final = regex(r"[-+]?(0|[1-9][0-9]{0,39})")
+_FLOAT: Final = regex(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_FLOAT_WORD: Final = regex(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _WORDS: Final[dict[str, bool | None]] = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True,

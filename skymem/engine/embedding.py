@@ -4,13 +4,14 @@ Nothing here loads a model. A backend brings `spans`, which says where the token
 lie, and a function that encodes one batch; the rest is the same for all (design §5, row R8).
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from skymem.model.regex import regex
 
 Vectors = NDArray[np.float32]
 Spans = Callable[[str], Sequence[tuple[int, int]]]
@@ -26,11 +27,11 @@ unknown token of any length, so tokens alone would bound neither time nor memory
 OVERLAP_TOKENS: Final = 32
 """What two neighbouring chunks share, so that a sentence on the cut is whole in one of them."""
 
-_READABLE: Final = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ufffd]")
+_READABLE: Final = regex(r"[^\s\x00-\x1f\x7f-\x9f\ufffd]")
 """The next character a tokenizer may make something of."""
 
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_SURROGATES: Final = regex("[\ud800-\udfff]")
+_NOT_IN_A_NAME: Final = regex(r"[^A-Za-z0-9._-]+")
 
 
 def nothing() -> None:

@@ -20,6 +20,7 @@ from skymem.engine.items import COLLECTIONS
 from skymem.engine.left_behind import note_left
 from skymem.engine.room import set_aside_root
 from skymem.engine.vectors import VectorIndex
+from skymem.model.regex import regex
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.model_record import read_record
@@ -28,7 +29,7 @@ FORMAT: Final = 1
 CRASHES_MAX: Final = 1
 """A generation that was open in two crashes is damaged, whatever it looks like."""
 
-_NAME: Final = re.compile(r"g\d{8}T\d{6}\.\d{6}Z")
+_NAME: Final = regex(r"g\d{8}T\d{6}\.\d{6}Z")
 
 MISSING: Final = "it is not there"
 UNFINISHED: Final = "it was not finished"

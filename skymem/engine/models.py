@@ -16,6 +16,7 @@ from typing import Any, Final
 from skymem.engine.embedding import Embedder
 from skymem.engine.hub import DEFAULT_OWNER, download, repository, snapshots
 from skymem.errors import EngineUnavailableError
+from skymem.model.regex import regex
 from skymem.model.rules import EngineRules
 
 DEFAULT_MODEL: Final = "all-MiniLM-L6-v2"
@@ -29,7 +30,7 @@ TORCH_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab
 VOCABULARY: Final = Path(__file__).parent / "vocabulary" / "bert-base-uncased.txt"
 VOCABULARY_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+_NAME: Final = regex(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _ONNX_PLACES: Final = ("model.onnx", "onnx/model.onnx")
 _TOKENIZERS: Final = ("tokenizer.json", "vocab.txt")
 _WEIGHTS: Final = ("model.safetensors", "pytorch_model.bin")

@@ -4,10 +4,11 @@ Two strengths. `harmless` is for a text in a line of ours: all that is not to be
 `plain` is the last look before anything leaves, for lines whose texts should be harmless already.
 """
 
-import re
 from typing import Final
 
-_OBEYED: Final = re.compile(
+from skymem.model.regex import regex
+
+_OBEYED: Final = regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )

@@ -5,12 +5,12 @@ what is not on it cannot be a twin in another case or script, a way out of the h
 a name some file system refuses.
 """
 
-import re
 from typing import Final
 
 from skymem.errors import AgentNameError, UsageError
+from skymem.model.regex import regex
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NAME: Final = regex(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ALLOWED: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _LENGTH_MAX: Final = 64
 _SHOWN_MAX: Final = 80  # of a refused name, in the message

@@ -3,24 +3,24 @@
 `word_key` finds what may be copies among very many; `copy_key` says which of those are.
 """
 
-import re
 import unicodedata
 from hashlib import blake2b
 from typing import Final
 
+from skymem.model.regex import regex
 from skymem.policy import cues
 from skymem.policy.claims import tokens
 
 WORD_KEY_BYTES: Final = 8
-_WORDS: Final = re.compile(r"\w+")
+_WORDS: Final = regex(r"\w+")
 
-_GAP: Final = re.compile(r"(?<=\S)[ \t\u00a0\u202f]+(?=\S)")
-_TRAILING: Final = re.compile(r"[ \t]+(?=\n|\Z)")
-_WRAP: Final = re.compile(r"(?<=[^\n:])\n(?=[^\W\d_])")
+_GAP: Final = regex(r"(?<=\S)[ \t\u00a0\u202f]+(?=\S)")
+_TRAILING: Final = regex(r"[ \t]+(?=\n|\Z)")
+_WRAP: Final = regex(r"(?<=[^\n:])\n(?=[^\W\d_])")
 """A line break in running text: before a letter, and after no blank line and no title."""
 
-_FULL_STOP: Final = re.compile(r"(?<=\w)[.。]\Z|(?<=[^\W\d_])!\Z")
-_CAPITAL: Final = re.compile(r"[A-Z][a-z]+(?= \w)")
+_FULL_STOP: Final = regex(r"(?<=\w)[.。]\Z|(?<=[^\W\d_])!\Z")
+_CAPITAL: Final = regex(r"[A-Z][a-z]+(?= \w)")
 """A first word as sentences have it; one that stands alone may be a name, or a secret."""
 
 _QUOTES: Final = str.maketrans("‘’“”", "''\"\"")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from skymem.model.regex import regex
 from skymem.policy.due import known_us
 
 
@@ -19,7 +20,7 @@ class ArchiveFile(NamedTuple):
     """When its newest memory happened; None when none says. Asked when the name has no time."""
 
 
-_STAMP: Final = re.compile(
+_STAMP: Final = regex(
     r"short_term_archive_(?:(?P<epoch>\d{10})(?!\d)|(?P<date>\d{4}-?\d\d-?\d\d)"
     r"(?:[T_-]?(?P<time>\d\d[-:]?\d\d[-:]?\d\d))?)"
 )

@@ -3,10 +3,12 @@
 import re
 from typing import Final
 
-_PROMOTED: Final = re.compile(r"<!-- memory: \S+ -->\s*$")
-_COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
-_HEADING: Final = re.compile(r"#{1,6}\s")
-_EMPTY: Final = re.compile(r"\n\s*\n")
+from skymem.model.regex import regex
+
+_PROMOTED: Final = regex(r"<!-- memory: \S+ -->\s*$")
+_COMMENT: Final = regex(r"<!--.*?-->", re.DOTALL)
+_HEADING: Final = regex(r"#{1,6}\s")
+_EMPTY: Final = regex(r"\n\s*\n")
 
 
 def paragraphs(text: str) -> list[str]:

@@ -6,11 +6,11 @@ words where a sentence is. It begins with what it stands under, and repeats the 
 before, so that what stands across a cut is found from either side.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
+from skymem.model.regex import regex
 from skymem.policy.sentences import sentences
 
 Place: TypeAlias = tuple[tuple[str, str | int], ...]
@@ -22,9 +22,9 @@ TOP_SHARE: Final = 4
 SENTENCES_CHARS_MAX: Final = 20_000
 """A longer paragraph is no prose: it is cut at line ends and spaces, whatever stands there."""
 
-_SPACE: Final = re.compile(r"\s+")
-_LINES: Final = re.compile(r"(?<=\n)")
-_STOP: Final = re.compile(r"(?<=[.!?:;])\s+|\n+")
+_SPACE: Final = regex(r"\s+")
+_LINES: Final = regex(r"(?<=\n)")
+_STOP: Final = regex(r"(?<=[.!?:;])\s+|\n+")
 
 
 class Block(NamedTuple):

@@ -12,6 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from skymem.model.regex import regex
 from skymem.policy import cues
 
 What = Literal["number", "time", "id", "name", "negation", "hedge", "wording"]
@@ -92,14 +93,14 @@ def _scan() -> re.Pattern[str]:
     return re.compile("|".join(each), re.MULTILINE)
 
 
-_UNSPACED: Final = re.compile(
+_UNSPACED: Final = regex(
     f"(?P<number>{cues.NUMERAL_CHARACTERS})|(?P<time>{cues.CLOCK_CHARACTERS})"
     f"|(?P<hedge>{cues.HEDGING_CHARACTERS})|(?P<negation>{cues.NEGATIVE_CHARACTERS})"
 )
 _FOUND: Final[Mapping[str, What]] = MappingProxyType(
     {"number": "number", "time": "time", "hedge": "hedge", "negation": "negation"}
 )
-_UNSPACED_SCRIPT: Final = re.compile(
+_UNSPACED_SCRIPT: Final = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -118,10 +119,10 @@ _PLAIN: Final = {
     0x66B: ".",
     0x66C: ",",
 }
-_GROUPED: Final = re.compile(r"[+\-]?\d{1,3}(?:([,'\u00a0\u202f\u2009_])\d{3})(?:\1\d{3})*(\.\d+)?")
-_INNER_CAPITAL: Final = re.compile(r"[a-z][A-Z]|^[A-Z]{2,}[a-z]{2}")
-_CLOCK: Final = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?(?:[:.](\d{2}))?\s?([ap])?", re.IGNORECASE)
-_AMOUNT: Final = re.compile(r"([\d.,]*\d)(\D+)")
+_GROUPED: Final = regex(r"[+\-]?\d{1,3}(?:([,'\u00a0\u202f\u2009_])\d{3})(?:\1\d{3})*(\.\d+)?")
+_INNER_CAPITAL: Final = regex(r"[a-z][A-Z]|^[A-Z]{2,}[a-z]{2}")
+_CLOCK: Final = regex(r"(\d{1,2})(?:[:.](\d{2}))?(?:[:.](\d{2}))?\s?([ap])?", re.IGNORECASE)
+_AMOUNT: Final = regex(r"([\d.,]*\d)(\D+)")
 _ORDINALS: Final = frozenset({"st", "nd", "rd", "th"})
 _PRONOUNS: Final = frozenset(
     {"it", "that", "he", "she", "there", "what", "who", "here", "this", "let"}

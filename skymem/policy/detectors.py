@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import log2
 from typing import Final, NamedTuple
 
+from skymem.model.regex import regex
 from skymem.policy.detector_table import SHAPES
 
 
@@ -148,7 +149,7 @@ def is_card(text: str) -> bool:
 _PERSONAL: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...]] = (
     (
         "email",
-        re.compile(
+        regex(
             r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
             r"(?![A-Za-z0-9])"
         ),
@@ -156,19 +157,17 @@ _PERSONAL: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...]]
     ),
     (
         "iban",
-        re.compile(
-            r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)"
-        ),
+        regex(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)"),
         is_iban,
     ),
-    ("card", re.compile(r"(?<![\w.])[2-6](?:[ -]?\d){12,18}(?!\w|\.\d)"), is_card),
-    ("phone", re.compile(r"(?<![\w.])\+\d{1,3}(?:[ ().-]{0,2}\d){7,12}(?!\d)"), lambda _: True),
+    ("card", regex(r"(?<![\w.])[2-6](?:[ -]?\d){12,18}(?!\w|\.\d)"), is_card),
+    ("phone", regex(r"(?<![\w.])\+\d{1,3}(?:[ ().-]{0,2}\d){7,12}(?!\d)"), lambda _: True),
 )
 
 # -- by form, and by name -------------------------------------------------------------------------
 
 _SHAPES: Final = tuple(
-    (one.kind, one.signs, re.compile(one.pattern, re.DOTALL), one.entropy) for one in SHAPES
+    (one.kind, one.signs, regex(one.pattern, re.DOTALL), one.entropy) for one in SHAPES
 )
 
 _VALUE_MAX: Final = 200
@@ -183,18 +182,18 @@ _NAMES: Final = (
     r"pass(?:word|wd|phrase|code)|(?<=_)pass|pwd|(?:api|access|auth|account|private|secret|signing"
     r"|encryption|master|service|deploy|license)[_ .-]?key|secret|token|credentials?"
 )
-_FIELD_NAME: Final = re.compile(rf"(?:{_NAMES})$", re.IGNORECASE)
-_ASSIGNED: Final = re.compile(
+_FIELD_NAME: Final = regex(rf"(?:{_NAMES})$", re.IGNORECASE)
+_ASSIGNED: Final = regex(
     rf"(?P<name>{_NAMES})(?:['\"`\]]{{1,2}})?[ \t]{{0,4}}"
     r"(?P<operator>=>|:=|={1,2}|:|\b(?:is|was|to)\b)[ \t]{0,4}"
     rf"(?P<quote>\\?['\"`]?)(?P<value>[^\s'\"`,;\\]{{6,{_VALUE_MAX}}})",
     re.IGNORECASE,
 )
-_URL_PASSWORD: Final = re.compile(
+_URL_PASSWORD: Final = regex(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'\"<>]{0,100}:([^\s/@'\"<>]{3,200})@"
     r"(?=[A-Za-z0-9\[])"
 )
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = regex(
     r"example|placeholder|change.?me|dummy|redacted|your[_-]|my[_-](?:secret|token|key|pass)"
     r"|x{4}|\*{3}|\.{3}|…|(.)\1{5}|0123456|1234567|abcdefg|<|>",
     re.IGNORECASE,
@@ -205,15 +204,15 @@ _STAND_INS: Final = frozenset(
 )
 """What documentation writes where a secret goes."""
 
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = regex(
     r"\$|%[A-Za-z(]|\{|~|\.{0,2}/|[A-Za-z]:\\|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"  # variables, paths
     r"|(?:https?|file|op|vault|arn|env|urn|ssm|sm|secretsmanager|sha\d+|md5)[:/]"
     r"|(?:os|process|env|self|this|config|settings|secrets|vault|args|request|data)[.\[]"
     r"|[\w.-]{1,16}(?:/[\w.-]{1,16}){2,}$"  # a path in some other store
     r"|v?\d+(?:[.:/_-]\d+)+$|\d{4}-\d\d-\d\d|[^@\s]+@[^@\s]+\.[a-z]+$"  # versions, times, addresses
 )
-_CALL: Final = re.compile(r"\w[(\[]")
-_WORDS: Final = re.compile(r"[A-Za-z]+(?:[_./-][A-Za-z]+)*(?:[_.-]?\d{1,4})?")
+_CALL: Final = regex(r"\w[(\[]")
+_WORDS: Final = regex(r"[A-Za-z]+(?:[_./-][A-Za-z]+)*(?:[_.-]?\d{1,4})?")
 """Words of a language or a program, with a number behind at most."""
 
 
@@ -222,14 +221,18 @@ def sign_pattern(more: Iterable[str] = ()) -> re.Pattern[bytes]:
 
     An escape of ASCII (`\u0041`, `\/`) counts as a sign: what it hides is not seen before reading.
     """
+    return regex(_signs(more).encode())
+
+
+def _signs(more: Iterable[str] = ()) -> str:
     signs = {sign for one in SHAPES for sign in one.signs}
     signs.update(_NAME_SIGNS, ("://", ":\\/", "\\u00"), more)
     by_first: dict[str, list[str]] = {}
     for sign in sorted(signs):
         by_first.setdefault(sign[0], []).append(re.escape(sign[1:]))
     each = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_first.items())
-    return re.compile("|".join(each).encode())
+    return "|".join(each)
 
 
-_SIGN: Final = re.compile(sign_pattern().pattern.decode())
+_SIGN: Final = regex(_signs())
 """In every text that holds a secret which is no personal datum."""

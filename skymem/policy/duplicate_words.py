@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from skymem.model.regex import regex
 from skymem.policy.alike import copy_key
 
 
@@ -117,7 +118,7 @@ _SAME: Final = """
     vs | versus | vs.
 """
 
-OPENING: Final = re.compile(
+OPENING: Final = regex(
     r"\s*(?:(?:please\s+)?(?:note|remember|keep\s+in\s+mind)\s+that\s+"
     r"|(?:note|nb|fyi|fact|reminder|remember|important|for\s+the\s+record|as\s+a\s+reminder"
     r"|for\s+your\s+information)\s*[:,]\s+)(?=\S)",
@@ -140,9 +141,9 @@ QUANTIFIERS: Final = _words(
 """How many, how much, how often: one more or less is another statement."""
 
 
-_CONTRACTED: Final = re.compile(r"(?i)\b(\w+)n't\b|\b(it|that|there|he|she|what|who)'s\b")
+_CONTRACTED: Final = regex(r"(?i)\b(\w+)n't\b|\b(it|that|there|he|she|what|who)'s\b")
 _WHOLE: Final = MappingProxyType({"ca": "can", "wo": "will", "sha": "shall"})
-_PIECE: Final = re.compile(r"\n[ \t]*|\w+(?:[-'.]\w+)*|[^\w\s]")
+_PIECE: Final = regex(r"\n[ \t]*|\w+(?:[-'.]\w+)*|[^\w\s]")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _A_NUMBER: Final = frozenset({"few", "little", "lot", "bit", "couple", "dozen", "hundred"})
 _COPULAS: Final = frozenset({"is", "are", "was", "were"})

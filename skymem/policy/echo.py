@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from skymem.model.memory import Memory
+from skymem.model.regex import regex
 from skymem.policy.quoting import without_fenced
 
 RUN: Final = 4
@@ -27,8 +28,8 @@ CONTEXT: Final = "a context"
 
 GATE: Final = "echo"
 
-_WORD: Final = re.compile(r"\w+")
-_QUOTED: Final = re.compile(r"^[-*]? ?\[[^\]\n]{0,200}\] |^ {0,2}\| ", re.MULTILINE)
+_WORD: Final = regex(r"\w+")
+_QUOTED: Final = regex(r"^[-*]? ?\[[^\]\n]{0,200}\] |^ {0,2}\| ", re.MULTILINE)
 """How an entry of a context begins."""
 
 

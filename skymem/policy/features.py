@@ -7,13 +7,14 @@ about, and from nothing else.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from skymem.model.kinds import KINDS
 from skymem.model.memory import Memory
+from skymem.model.regex import regex
 from skymem.policy import salience
 from skymem.policy.cues import HEDGES, NEGATIONS
 from skymem.policy.rank import tokens
@@ -47,11 +48,9 @@ class Feature(NamedTuple):
 _LENGTHS: Final = ((40, "under 40"), (120, "40 to 119"), (400, "120 to 399"), (1200, "400 to 1199"))
 
 
-def _forms(**patterns: str) -> tuple[tuple[str, Callable[[str], object]], ...]:
+def _forms(**patterns: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     named = {name.replace("_", " "): one for name, one in patterns.items()}
-    return tuple(
-        (f"form: {name}", re.compile(one, re.MULTILINE).search) for name, one in named.items()
-    )
+    return tuple((f"form: {name}", regex(one, re.MULTILINE)) for name, one in named.items())
 
 
 _FORMS: Final = _forms(
@@ -137,8 +136,8 @@ def _of_form(memory: Memory, text: str, words: set[str], repeats: int) -> dict[s
     """All but its words, by key, in one order."""
     found = dict.fromkeys(_marks(memory), 1.0)
     found[_length(text)] = 1.0
-    for name, search in _FORMS:
-        if (name != "form: a date" or _NUMBER in found) and search(text):
+    for name, form in _FORMS:
+        if (name != "form: a date" or _NUMBER in found) and form.search(text):
             found[name] = 1.0
     if repeats:
         found["repeats"] = min(repeats, 4) / 4

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from typing import Final
 
+from skymem.model.regex import regex
+
 LETTERS_MAX: Final = 20_000
 """Of a text, what is looked at: its beginning and its end, so many each."""
 
@@ -45,7 +47,7 @@ _ORDERS: Final = (
     r"(?:instructions?|prompts?|rules?|directions?|guidelines?|orders?|commands?|restrictions?"
     r"|messages?|context|policies)"
 )
-_COMMAND: Final = re.compile(
+_COMMAND: Final = regex(
     "|".join(
         (
             # takes back what was said before

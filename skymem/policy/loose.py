@@ -7,7 +7,9 @@ the tear is the text's.
 import re
 from typing import Final
 
-_ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+from skymem.model.regex import regex
+
+_ESCAPE: Final = regex(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _SIMPLE: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -20,7 +22,7 @@ TORN_MIN: Final = 24
 WINDOW: Final = 64
 """So many characters of its beginning, or end, tell a text wherever they stand."""
 
-_CUT_ESCAPE: Final = re.compile(r"(\\(u[0-9a-fA-F]{0,3})?|\ufffd+)\Z")
+_CUT_ESCAPE: Final = regex(r"(\\(u[0-9a-fA-F]{0,3})?|\ufffd+)\Z")
 
 
 def holds(said: str, text: str) -> bool:

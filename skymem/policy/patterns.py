@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from skymem.model.regex import regex
 from skymem.policy import cues
 from skymem.policy.sentences import sentences
 from skymem.policy.telling import COMMITMENTS, DECISIONS, LEANINGS
@@ -33,14 +34,14 @@ NUMBER: Final = "{number}"
 QUOTED: Final = "{quoted}"
 ID: Final = "{id}"
 
-_PIECE: Final = re.compile(
+_PIECE: Final = regex(
     r"(?P<quoted>\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“\n]*“|`[^`\n]*`|(?<!\w)'[^'\n]+'(?!\w))"
     r"|(?P<id>\w+://\S+|\S+@\S+|[@#$]\w[\w.\-]*|\S*[\\/~_]\S*|\w+(?:\.\w+)+"
     r"|(?=[\w\-]*\d)[\w\-]*[^\W\d_][\w\-]*)"
     r"|(?P<number>[+\-]?\d+(?:[.,:/\-]\d+)*)"
     r"|(?P<word>[^\W\d_]+(?:['’\-][^\W\d_]+)*)"
 )
-_TOOL: Final = re.compile(r"[a-z][a-z0-9_.\-]{0,63}")
+_TOOL: Final = regex(r"[a-z][a-z0-9_.\-]{0,63}")
 _TOOL_KEYS: Final = ("tool", "name", "tool_id", "tool_name", "function", "id")
 
 _COMMON: Final = _words(

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from skymem.model.memory import Memory
+from skymem.model.regex import regex
 from skymem.policy.share import shared_from
 
 SEAL_LETTERS: Final = 12
@@ -31,14 +32,14 @@ _BRACKETS: Final = {ord("["): "(", ord("]"): ")"}
 
 _BEGIN: Final = "<<<RECORDED MEMORY"
 _END: Final = "END OF RECORDED MEMORY"
-_BLOCK: Final = re.compile(rf"{_BEGIN} ([0-9a-f]{{12}})\n.*?\n{_END} \1>>>\n?", re.DOTALL)
+_BLOCK: Final = regex(rf"{_BEGIN} ([0-9a-f]{{12}})\n.*?\n{_END} \1>>>\n?", re.DOTALL)
 
-_LINE_ENDS: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_TAG: Final = re.compile(r"<(?=[A-Za-z/|<!?])")
+_LINE_ENDS: Final = regex("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_TAG: Final = regex(r"<(?=[A-Za-z/|<!?])")
 """What begins a tag, a token such as `<|im_end|>`, or a mark of ours."""
 
-_TOKEN_END: Final = re.compile(r"(?<=\|)>|>{3,}")
-_NO_WORD: Final = re.compile(r"[^\w.:@+-]")
+_TOKEN_END: Final = regex(r"(?<=\|)>|>{3,}")
+_NO_WORD: Final = regex(r"[^\w.:@+-]")
 
 _JOINERS: Final = "\u200c\u200d"
 """Part of how Persian, Hindi and emoji are written."""

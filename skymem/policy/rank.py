@@ -4,10 +4,11 @@ Everything is computed from the query, the memory and the time it is asked at, s
 question over the same lines has one answer.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
+
+from skymem.model.regex import regex
 
 RECENCY_BIAS: Final = 0.35
 """Share of recency against words, 0 to 1, when nobody says (row R2)."""
@@ -26,11 +27,11 @@ DETERMINISTIC_MAX: Final = 1.0 + IMPORTANCE_WEIGHT
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 
-_RUN: Final = re.compile(r"\w+")
+_RUN: Final = regex(r"\w+")
 
 # Scripts that put no space between words. Hangul is among them although Korean has spaces: its
 # particles stand on the word without one, and "서울" must find "서울에서".
-UNSPACED: Final = re.compile(
+UNSPACED: Final = regex(
     "["
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Myanmar

@@ -8,12 +8,12 @@ Where a cross-encoder has read each beside the question, its score is the weight
 """
 
 import math
-import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from skymem.model.regex import regex
 from skymem.policy.rank import tokens
 
 RANKED: Final = 0.25
@@ -27,7 +27,7 @@ TOGETHER: Final = 0.25
 DIVERSITY: Final = 0.20
 """What a candidate loses that says the very same as one before it."""
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = regex(r"\w+")
 
 
 class Candidate(NamedTuple):

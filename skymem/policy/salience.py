@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from skymem.model.plan import Reason
+from skymem.model.regex import regex
 from skymem.model.rules import ScratchpadRules
 from skymem.policy import cues
 
@@ -30,8 +31,8 @@ def _any(words: str) -> str:
 
 
 def _signs(**patterns: str) -> Mapping[str, re.Pattern[str]]:
-    compiled = {name: re.compile(one, re.IGNORECASE) for name, one in patterns.items()}
-    return MappingProxyType(compiled)
+    each = {name: regex(one, re.IGNORECASE) for name, one in patterns.items()}
+    return MappingProxyType(each)
 
 
 PRINCIPLE_WORDS: Final = MappingProxyType(
@@ -96,7 +97,7 @@ OBSERVATION: Final = _signs(
 )
 """What speaks for one thing that was seen, by name."""
 
-_ASKED: Final = re.compile(
+_ASKED: Final = regex(
     r"\s*(?:please[ ,]+)?(?:do\s+)?(?:remember|don['’]t forget|do not forget|keep in mind|"
     r"note for (?:later|the future)|save (?:this )?to memory|merk(?:e)? (?:dir|euch)|"
     r"vergiss nicht|souviens-toi|n['’]oublie pas|recuerda|no olvides)\b",
@@ -105,7 +106,7 @@ _ASKED: Final = re.compile(
 _HOW: Final = (
     r"(?:(?:really|always|usually|generally|only|does\s+not|do\s+not|doesn['’]t|don['’]t)\s+)*"
 )
-_PREFERS: Final = re.compile(
+_PREFERS: Final = regex(
     r"(?i:\b(?:prefer(?:s|red)?|favou?rite|would\s+rather|bevorzugt?|préfère|prefiere)\b)"
     r"|(?i:\b(?:I|we|you|users?|customers?|clients?|she|he|they|team|boss|manager|ich|je)\s+)"
     + _HOW

@@ -9,21 +9,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skymem.model.regex import regex
 from skymem.policy.cues import ABBREVIATIONS, CONTRASTS
 
 Span = tuple[int, int]
 """Start and end in a text, in characters."""
 
-_CANDIDATE: Final = re.compile(
+_CANDIDATE: Final = regex(
     r"(?P<wide>[。！？｡]+[」』）\"'”’]*)"
     r"|(?P<narrow>[.!?…؟।۔]+)(?P<closing>[\"'”’»)\]*_]*)(?=\s|$)"
     r"|(?P<line>[ \t\r]*\n\s*)"
 )
-_FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_BULLET: Final = re.compile(r"(?:[-*+•‣▪–—]|\d{1,3}[.)]|[a-z]\))[ \t]+")
-_FIRST_WORD: Final = re.compile(r"[\W_]*(\w+)")
+_FENCE: Final = regex(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_BULLET: Final = regex(r"(?:[-*+•‣▪–—]|\d{1,3}[.)]|[a-z]\))[ \t]+")
+_FIRST_WORD: Final = regex(r"[\W_]*(\w+)")
 _CONTRASTS_UNSPACED: Final = tuple(word for word in CONTRASTS if not word[0] < "\u3000")
-_LAST_WORD: Final = re.compile(r"[\w.]*\w$")
+_LAST_WORD: Final = regex(r"[\w.]*\w$")
 
 
 def sentences(text: str) -> list[Span]:

@@ -4,10 +4,10 @@ A decision, a promise, a number, a date, a name or an id tells more than the res
 nothing. No model judges it: words do, so that the same text always weighs the same.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from skymem.model.regex import regex
 from skymem.policy.claims import Token, tokens
 from skymem.policy.cues import NEGATIONS
 from skymem.policy.faithful import check
@@ -101,10 +101,10 @@ _LEANING: Final = _words(
 """A sentence that begins with one is about the one before it."""
 
 _OWN: Final = _words("i my mine we our ours me us ich mein meine wir unser je mon ma nous yo mi")
-_FIRST_WORD: Final = re.compile(r"[\W_]*([\w'’]+)")
-_NAMED: Final = re.compile(r"(?<=[\w,;)\"'] )([^\W\d_][\w'-]*)")
-_DIGIT: Final = re.compile(r"\d")
-_ADDRESSED: Final = re.compile(
+_FIRST_WORD: Final = regex(r"[\W_]*([\w'’]+)")
+_NAMED: Final = regex(r"(?<=[\w,;)\"'] )([^\W\d_][\w'-]*)")
+_DIGIT: Final = regex(r"\d")
+_ADDRESSED: Final = regex(
     r"(?:^|,) *[^\W\d_][\w'-]*(?= *[.!?…]| *$)|\b(?i:hi|hello|hey|dear|thanks|bye) [^\W\d_][\w'-]*"
 )
 _QUESTION: Final = ("?", "？", "؟")

@@ -4,7 +4,6 @@ The order of mode `fusion` weighs words by how rare they are. English stems and 
 say nothing by themselves; a word in any other language counts as it is written.
 """
 
-import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
@@ -12,6 +11,7 @@ from typing import Final
 
 import Stemmer
 
+from skymem.model.regex import regex
 from skymem.policy.rank import UNSPACED, tokens
 
 STEMMED_LETTERS_MAX: Final = 40
@@ -36,7 +36,7 @@ STOP_WORDS: Final = _words(
 )
 """Words that nearly every text has: what a memory is about, they don't tell."""
 
-_WORD: Final = re.compile(r"[a-z]+")
+_WORD: Final = regex(r"[a-z]+")
 
 
 @lru_cache(maxsize=STEMS_KEPT)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
+from skymem.model.regex import regex
+
 DAY_US: Final = 86_400_000_000
 LAST_US: Final = 253_370_764_800_000_000 - 1
 """The end of the year 9998: of a later year the next one has no calendar here."""
@@ -24,36 +26,36 @@ MONTHS: Final = (
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 UNITS: Final = ("day", "week", "month", "year")
 
-_ASKS: Final = re.compile(
+_ASKS: Final = regex(
     r"\b(when|how long|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
-_NAMES: Final = re.compile(
+_NAMED: Final = (
     r"\b(?:yesterday|today|tonight|tomorrow|recently|last|next|ago|since"
     r"|this (?:week|weekend|month|year|morning|summer|fall|autumn|winter|spring)"
     r"|noon|midnight|mornings?|afternoons?|evenings?|nights?|weeks?|weekends?|months?|years?"
     rf"|{'|'.join(MONTHS)}|(?:{'|'.join(WEEKDAYS)})s?"
     r"|(?:[01]?\d|2[0-3])(?::[0-5]\d)?\s?[ap]\.?m|(?:[01]?\d|2[0-3]):[0-5]\d"
-    r"|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th))\b",
-    re.IGNORECASE,
+    r"|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th))\b"
 )
-_NAMES_IN_LOWER_CASE: Final = re.compile(_NAMES.pattern)
-_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
-_YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
-_MONTH: Final = re.compile(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
-_MAY: Final = re.compile(
+_NAMES: Final = regex(_NAMED, re.IGNORECASE)
+_NAMES_IN_LOWER_CASE: Final = regex(_NAMED)
+_ISO: Final = regex(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
+_YEAR: Final = regex(r"\b((?:19|20)\d\d)\b")
+_MONTH: Final = regex(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
+_MAY: Final = regex(
     r"\b(?:in|of|on|by|during|since|until|early|late|mid|last|\d{1,2}(?:st|nd|rd|th)?)[\s-]+may\b"
     r"|\bmay,?\s+(?:the\s+)?\d",
     re.IGNORECASE,
 )
 _DAY: Final = r"([0-3]?\d)(?:st|nd|rd|th)?"
-_DAY_OF: Final = re.compile(
+_DAY_OF: Final = regex(
     rf"\b{_DAY}(?:\s+of)?[\s-]+({'|'.join(MONTHS)})\b"
     rf"|\b({'|'.join(MONTHS)})[\s,-]+(?:the\s+)?{_DAY}\b",
     re.IGNORECASE,
 )
-_AGO: Final = re.compile(r"\b(\d{1,3}|a|an|one|two|three)\s+(day|week|month|year)s?\s+ago\b", re.I)
+_AGO: Final = regex(r"\b(\d{1,3}|a|an|one|two|three)\s+(day|week|month|year)s?\s+ago\b", re.I)
 _NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
-_RELATIVE: Final = re.compile(
+_RELATIVE: Final = regex(
     rf"\b(?:(today|yesterday)|(this|last)\s+({'|'.join(UNITS)}|{'|'.join(WEEKDAYS)}))\b",
     re.IGNORECASE,
 )

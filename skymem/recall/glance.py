@@ -5,17 +5,17 @@ query's words in its bytes does. The answer is never no for a line that could, s
 missed; a property test holds it to that.
 """
 
-import re
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from skymem.model.memory import read_time
+from skymem.model.regex import regex
 from skymem.model.strict_json import LineDamage
 from skymem.policy.rank import IMPORTANCE_WEIGHT, MICROSECONDS_PER_HOUR
 
 # A number or a text: what a time can be. A key inside another object matches too, which can only
 # make a line look newer.
-_TIME: Final = re.compile(rb'"(?:ts|timestamp)"[ \t\r\n]*:[ \t\r\n]*("[^"]*"|[-+0-9.eE]+)')
+_TIME: Final = regex(rb'"(?:ts|timestamp)"[ \t\r\n]*:[ \t\r\n]*("[^"]*"|[-+0-9.eE]+)')
 
 _ESCAPE: Final = b"\\u"
 """A line with one may spell any letter, of a word or of a key, so that its bytes say nothing."""

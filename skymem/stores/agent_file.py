@@ -4,12 +4,12 @@ An entry is one line that ends with a comment which names its memory. What else 
 person's, and stays byte for byte.
 """
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from skymem.model.regex import regex
 from skymem.stores.files import Files, disk_errors
 from skymem.stores.home import HomePaths
 from skymem.stores.lock import held, never_stopped
@@ -20,8 +20,8 @@ PREVIOUS: Final = "agent.md.previous"
 
 LOCK_SECONDS: Final = 30.0
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.:]")
-_MARK: Final = re.compile(rb"<!-- memory: ([A-Za-z0-9_.:%]+) -->")
+_PLAIN: Final = regex(r"[A-Za-z0-9_.:]")
+_MARK: Final = regex(rb"<!-- memory: ([A-Za-z0-9_.:%]+) -->")
 
 
 def mark(memory_id: str) -> bytes:

@@ -6,13 +6,13 @@ Lines end with a newline byte and nothing else (hazard A7). What can't be read c
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from skymem.model.identity import digest
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry
+from skymem.model.regex import regex
 from skymem.model.strict_json import BOM, LineDamage, parse_object, split_glued
 
 CHUNK_BYTES: Final = 1024 * 1024
@@ -21,7 +21,7 @@ TIER_LINE_BYTES_MAX: Final = 65 * 1024 * 1024
 """Longest line read from our own tiers: above the highest `line_max` and the fields we add, so that
 what was let in stays readable whatever the setting says later."""
 
-_BLANK_LINE: Final = re.compile(rb"\n[ \t\r\f\v]*(?=\n)")
+_BLANK_LINE: Final = regex(rb"\n[ \t\r\f\v]*(?=\n)")
 
 
 Clean = Callable[[bytes, Memory], Memory]

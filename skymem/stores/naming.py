@@ -6,18 +6,18 @@ says; where even that is taken, by a line that was edited by hand, the next one 
 The name of what was erased is taken for good, and the very line is known as erased (row X5).
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from skymem.model.identity import DIGEST_BYTES, derived_id
 from skymem.model.plan import Entry
+from skymem.model.regex import regex
 from skymem.stores.catalog import Catalog, Found
 
 ERASED: Final = "erased"
 """Where a line's memory is that was erased: nowhere, and it does not come back."""
 
-_LOOKS_DERIVED: Final = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
+_LOOKS_DERIVED: Final = regex(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
 class Naming:

@@ -6,19 +6,19 @@ once: what is open is looked at first, and skipped when it turns up among the cl
 
 import contextlib
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skymem.model.regex import regex
 from skymem.stores.files import disk_errors
 from skymem.stores.lines import last_newline_end, raw_lines
 
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 DIGITS: Final = 12
 
-_CLOSED: Final = re.compile(r"ledger_(\d+)-(\d+)\.jsonl")
+_CLOSED: Final = regex(r"ledger_(\d+)-(\d+)\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
