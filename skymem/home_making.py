@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from skymem.config.shipped import shipped_file
 from skymem.jobs.workplace import DEFAULT_AGENT
 from skymem.stores import home_format
 from skymem.stores.files import Files
@@ -21,6 +20,8 @@ def init_home(path: Path, *, dry_run: bool = False) -> list[str]:
         HomeTooNewError: there is one that a newer release keeps.
         DiskError: the place can't be written.
     """
+    from skymem.config.shipped import shipped_file
+
     files, paths = Files(), HomePaths(path)
     must_be_known(paths)
     holds = any(os.path.lexists(one) for one in (paths.format, paths.memory, paths.audit))

@@ -66,11 +66,10 @@ def _run(words: list[str]) -> int:
 
         print_status(home, as_json=len(rest) > 1)
         return 0
-    from skymem.cli.main import app
-    from skymem.cli.one_verb import with_one_verb
+    from skymem.cli.verbs import command_line
 
     try:
-        with_one_verb(app, _verb_alone(words))()
+        command_line(_verb_alone(words))()
     except SystemExit as ended:
         # Typer ends with 1 where the reader of a help text has had enough.
         if isinstance(ended.__context__, BrokenPipeError) and _reader_is_gone():

@@ -27,12 +27,9 @@ from skymem.stores.home_format import must_be_worked_on
 from skymem.stores.home_key import HomeKey
 from skymem.stores.ledger import Ledger
 from skymem.stores.lock import held, never_stopped
-from skymem.stores.promoted_days import PromotedDays
 from skymem.stores.shelf import Shelf
 from skymem.stores.tombstones import Graveyard
 from skymem.stores.violations import Crossing, Violations
-from skymem.stores.word_file import WordIndexError
-from skymem.stores.words import WordIndex
 
 if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.engine.client import Engine
@@ -40,6 +37,8 @@ if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.jobs.grouping import Grouping
     from skymem.jobs.nearness import Nearness
     from skymem.jobs.summarizer import Asked
+    from skymem.stores.promoted_days import PromotedDays
+    from skymem.stores.words import WordIndex
 
 JOB_LOCK_SECONDS = 30.0
 DEFAULT_AGENT = "sky"
@@ -207,8 +206,10 @@ class Workplace:
         """The home's ledger."""
         return Ledger(self.paths, self.files, self.stop, self.actor)
 
-    def promoted_days(self) -> PromotedDays:
+    def promoted_days(self) -> "PromotedDays":
         """What of each agent came in and was promoted, by day."""
+        from skymem.stores.promoted_days import PromotedDays
+
         return PromotedDays(self.paths, self.ledger())
 
     def violations(self) -> Violations:
@@ -258,11 +259,14 @@ class Workplace:
         return Catalog.in_memory()
 
     @contextlib.contextmanager
-    def words(self, agent: str, *, busy_ms: int = BUSY_MS) -> Iterator[WordIndex]:
+    def words(self, agent: str, *, busy_ms: int = BUSY_MS) -> "Iterator[WordIndex]":
         """Open an agent's word index; where none can be kept, one that stays empty.
 
         It is derived: what it lacks is found in the lines. A rehearsal does without.
         """
+        from skymem.stores.word_file import WordIndexError
+        from skymem.stores.words import WordIndex
+
         with contextlib.ExitStack() as stack:
             index = None
             if not self.rehearsing:

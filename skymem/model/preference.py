@@ -4,7 +4,6 @@ A preference is a line with `record_type` "preference"; its `content` says it in
 `payload` as data. It has a key and a value, or it is a named rule, or it was only stated in words.
 """
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -223,6 +222,8 @@ def meant(word: Any, known: Any) -> str:
     if not isinstance(word, str):
         return ""
     words = [one for one in known if isinstance(one, str)]
+    import difflib
+
     near = difflib.get_close_matches(word[:64].lower(), words, 1, 0.6)
     return f' (did you mean "{near[0]}"?)' if near else ""
 

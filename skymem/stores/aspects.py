@@ -5,7 +5,6 @@ from typing import Final, TypeAlias
 
 from skymem.model.memory import Memory
 from skymem.policy import standing
-from skymem.policy.alike import word_key
 
 SUPERSEDES: Final = "supersedes"
 EVIDENCE: Final = "evidence"
@@ -33,6 +32,8 @@ def storable(text: str) -> str:
 
 def aspects(memory: Memory) -> tuple[int | None, float | None, str, bool, bytes | None, bool]:
     """What queries ask for: expiry, worth, kind, lack of a ttl, what it says, whether pinned."""
+    from skymem.policy.alike import word_key  # whoever only counts asks for none of it
+
     expires_us = standing.expires_us(memory)
     unlimited = memory.stability == "volatile" and expires_us is None
     words = word_key(memory.content) if memory.content else None

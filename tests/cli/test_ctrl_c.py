@@ -31,7 +31,7 @@ runpy.run_module("skymem", run_name="__main__", alter_sys=True)
         "skymem.cli.entry",
         "errno",
         "skymem.errors",
-        "skymem.cli.main",
+        "skymem.cli.verbs",
         "typer",
         "skymem.app",
         "skymem.recall.listing",

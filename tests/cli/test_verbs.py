@@ -1,12 +1,14 @@
 """What one verb is built alone for, is told as where all of them are built."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 import typer
 
 from skymem.cli.main import app
-from skymem.cli.one_verb import with_one_verb
+from skymem.cli.verbs import command_line
 from tests.cli.conftest import Shell
 
 WHOLE: Any = typer.main.get_command(app)
@@ -21,11 +23,10 @@ def _help_of(command: Any, verb: str) -> str:
 
 @pytest.mark.parametrize("verb", WHOLE.commands)
 def test_its_help_is_the_same(verb: str) -> None:
-    alone: Any = typer.main.get_command(with_one_verb(app, verb))
+    alone: Any = typer.main.get_command(command_line(verb))
 
     assert [*alone.commands] == [verb]
     assert _help_of(alone, verb) == _help_of(WHOLE, verb)
-    assert len(app.registered_commands) + len(app.registered_groups) == len(WHOLE.commands)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,14 @@ def test_options_may_stand_before_it(shell: Shell, before: list[str]) -> None:
 
 def test_a_value_that_is_missing_is_told(shell: Shell) -> None:
     assert "requires an argument" in shell.bare("--home").err
+
+
+@pytest.mark.parametrize(("verb", "module"), [("promote", "job_verbs"), ("trash", "trash_verbs")])
+def test_no_other_verbs_are_loaded(verb: str, module: str) -> None:
+    code = (
+        "import sys; from skymem.cli.verbs import command_line; command_line(sys.argv[1]); "
+        "print(*(name for name in sys.modules if name.endswith('_verbs')))"
+    )
+    told = subprocess.run([sys.executable, "-c", code, verb], check=True, capture_output=True)
+
+    assert told.stdout.decode().split() == [f"skymem.cli.{module}"]
