@@ -17,7 +17,6 @@ from skymem.recall.request import ask
 from skymem.stores.files import disk_errors
 from skymem.stores.recall_events import Answered, Question, note_events
 from skymem.stores.recall_log import most_recalled, note_recalled
-from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -101,11 +100,8 @@ class HomeCanaries:
     def _heads(self, agent: str, names: list[str]) -> dict[str, str]:
         """What stands in the place of each now."""
         work, shelf = self.home.workplace(), self.home.shelf(agent)
-        now_us = round(work.now() * 1_000_000)
         with work.catalog() as catalog, disk_errors(shelf.paths.directory):
-            standings = work.ask(
-                catalog, shelf, lambda: Standings.of(shelf, catalog, now_us, work.rules.kinds)
-            )
+            standings = work.ask(catalog, shelf, lambda: work.standings(shelf, catalog))
         return {name: standings.chains.head(name) for name in names}
 
     def _watched(self, agent: str) -> dict[str, Memory]:

@@ -18,7 +18,6 @@ from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 from skymem.stores.history import Event, history_of, ids_beginning
 from skymem.stores.shelf import Kept, Shelf
-from skymem.stores.standings import Standings
 
 NOT_RUNNING: Final = "the engine does not run, and explain starts none"
 NOT_ALLOWED: Final = "SKYMEM_ENGINE=off keeps the engine from being used"
@@ -149,7 +148,7 @@ def _explain(
     runs: Mapping[str, float | None],
 ) -> Explanation:
     kinds, agent = work.rules.kinds, shelf.paths.name
-    standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
+    standings = work.standings(shelf, catalog)
     chains = standings.chains
     look_at_one(work, agent, kept.id, kept.memory.searchable)
     predicting = Predicting.by_rules(work, catalog, agent)

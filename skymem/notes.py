@@ -28,7 +28,6 @@ from skymem.recall.place import READER_BUSY_MS
 from skymem.recall.request import check_limit
 from skymem.stores.files import disk_errors
 from skymem.stores.protection import read_protection
-from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -369,11 +368,7 @@ def _check_mergeable(work: "Workplace", agent: str, found: "Sequence[Kept]") -> 
     shelf = work.shelf(agent)
     protection = read_protection(shelf.paths.protected)
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
-        standings = work.ask(
-            catalog,
-            shelf,
-            lambda: Standings.of(shelf, catalog, round(work.now() * 1_000_000), work.rules.kinds),
-        )
+        standings = work.ask(catalog, shelf, lambda: work.standings(shelf, catalog))
     for kept in found:
         state = standings.of_memory(kept.id, kept.memory)
         if kept.tier == "trash":

@@ -26,7 +26,6 @@ from skymem.policy.living import Living, Part
 from skymem.recall.place import READER_BUSY_MS
 from skymem.stores.files import disk_errors
 from skymem.stores.lifecycle import RECORD, Lifecycle
-from skymem.stores.standings import Standings
 
 if TYPE_CHECKING:
     from skymem.app import Home
@@ -202,7 +201,7 @@ def _known(home: "Home", agent: str) -> list[Known]:
     work, shelf = home.workplace(), home.shelf(agent)
 
     def ask() -> Living:
-        standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), work.rules.kinds)
+        standings = work.standings(shelf, catalog)
         life = Lifecycle(catalog, agent)
         names = [one.id for one in life.of_kinds((RECORD + PROFILE, RECORD + PROJECT))]
         found = shelf.read(catalog.find(agent, names))

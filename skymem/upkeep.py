@@ -27,7 +27,6 @@ from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Kept
-from skymem.stores.standings import Standings
 from skymem.stores.tiers import tier_of
 from skymem.stores.trash import Held
 
@@ -95,7 +94,7 @@ def _quoting(work: "Workplace", agent: str, runs: Collection[str]) -> list[str]:
     def ask() -> list[str]:
         life = Lifecycle(catalog, agent, work.rules.kinds)
         made = {one.source for one in life.references(EVIDENCE) if one.target in gone} - gone
-        standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), work.rules.kinds)
+        standings = work.standings(shelf, catalog)
         kept = shelf.read(catalog.find(agent, sorted(made)))
         return sorted(one.id for one in kept if standings.let(one.id, one.memory))
 

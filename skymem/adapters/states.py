@@ -15,7 +15,6 @@ from skymem import doors
 from skymem.app import READER_BUSY_MS, Home, agent_from_environment, now, open_home
 from skymem.errors import NotAllowedError
 from skymem.jobs.detail import raise_failure
-from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.spelling import read_line
 from skymem.policy.admit import check_agent_name
@@ -30,7 +29,6 @@ from skymem.stores.lock import held
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.short_lines import named_short
-from skymem.stores.standings import Standings
 from skymem.upkeep import forget_memories, pin_memory
 
 LOCK_SECONDS: Final = 30.0
@@ -268,7 +266,7 @@ class States:
         shelf = work.shelf(self.agent)
 
         def answer() -> list[State]:
-            standings = _standings(work, shelf, catalog)
+            standings = work.standings(shelf, catalog)
             found = {kept.id: kept for kept in question(shelf, catalog) if kept.tier != "trash"}
             return [
                 State(kept, standings.of_memory(kept.id, kept.memory)) for kept in found.values()
@@ -309,7 +307,3 @@ def _after(states: Sequence[State], moment: float) -> float:
 def _short(shelf: Shelf, catalog: Catalog) -> Iterator[Kept]:
     file = shelf.paths.short_term.name
     return (Kept(one.id, "short", file, one.memory) for one in named_short(shelf, catalog))
-
-
-def _standings(work: Workplace, shelf: Shelf, catalog: Catalog) -> Standings:
-    return Standings.of(shelf, catalog, round(work.now() * 1_000_000), work.rules.kinds)

@@ -22,7 +22,7 @@ from skymem.stores.ledger import in_batches
 from skymem.stores.naming import Naming
 from skymem.stores.protection import read_protection, write_protection
 from skymem.stores.shelf import Shelf
-from skymem.stores.standings import Standings, living_evidence
+from skymem.stores.standings import living_evidence
 from skymem.stores.trash import Held
 
 DAY_SECONDS = 86_400
@@ -107,9 +107,8 @@ def judged(
     work: Workplace, shelf: Shelf, catalog: Catalog
 ) -> tuple[list[Held], list[tuple[str, str]]]:
     """What has lain long enough, and the ids of what stays, each with the gate that keeps it."""
-    kinds = work.rules.kinds
-    standings = Standings.of(shelf, catalog, round(work.now() * 1_000_000), kinds)
-    cited = living_evidence(standings, shelf, catalog, kinds)
+    standings = work.standings(shelf, catalog)
+    cited = living_evidence(standings, shelf, catalog, work.rules.kinds)
     protection = read_protection(shelf.paths.protected)
     before = work.now() - work.rules.trash.keep_seconds
     due: dict[str, list[Held]] = {}

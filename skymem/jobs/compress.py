@@ -68,7 +68,7 @@ def _plan(
 ) -> Plan:
     work = sight.work
     rules = work.rules
-    standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds)
+    standings = sight.standings()
     active = dict(active_records(sight, standings))
     grouping = _grouping(work)
     grouping.begin(sight.agent)

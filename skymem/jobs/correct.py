@@ -19,7 +19,6 @@ from skymem.policy.importance import worth
 from skymem.policy.promote import quarantine
 from skymem.policy.trust import given, most, trust_of
 from skymem.stores.lifecycle import Lifecycle
-from skymem.stores.standings import Standings
 
 SCOPE = ("scope", "user_id", "session", "tenant")
 USER = "user"
@@ -45,8 +44,7 @@ def plan(sight: Sight, name: str, wrong: Memory, text: str, origin: str = USER) 
         raise InvalidMemoryError("a correction has no text; to remove a memory: skymem forget ID")
     if text == wrong.content:
         raise InvalidMemoryError("the correction is what the memory says already")
-    rules = sight.work.rules
-    chains = Standings.of(sight.shelf, sight.catalog, sight.now_us, rules.kinds).chains
+    chains = sight.standings().chains
     if name in chains:  # two corrections of one memory would both hold
         raise UsageError(
             f"{name} was superseded; correct what stands in its place: {chains.head(name)}"

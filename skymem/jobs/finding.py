@@ -11,7 +11,6 @@ from skymem.stores.files import disk_errors
 from skymem.stores.history import where_gone
 from skymem.stores.protection import ProtectionDamagedError
 from skymem.stores.shelf import Kept, Shelf
-from skymem.stores.standings import Standings
 
 READER_BUSY_MS: Final = 1_000
 """How long a reader waits for a catalog that another process writes to, before it does without."""
@@ -67,8 +66,7 @@ def standing_of(work: Workplace, agent: str, kept: Kept) -> Stands:
         return unknown
 
     def look() -> Stands:
-        now_us = round(work.now() * 1_000_000)
-        standings = Standings.of(shelf, catalog, now_us, work.rules.kinds)
+        standings = work.standings(shelf, catalog)
         by = standings.chains.superseded_by(kept.id)
         survivor = None if by is None else standings.chains.head(kept.id)
         return Stands(standings.of_memory(kept.id, kept.memory), by, survivor)

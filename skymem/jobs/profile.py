@@ -23,7 +23,6 @@ from skymem.policy.faithful import check
 from skymem.policy.living import Living, RecordKey
 from skymem.policy.promote import quarantine
 from skymem.policy.summary import extractive
-from skymem.stores.standings import Standings
 
 COUNTED: Final = frozenset({"number", "time", "id"})
 """What a statement may not have of its own."""
@@ -54,7 +53,7 @@ def plan(sight: Sight, update: Update) -> Plan:
     """
     found = Plan("profile", sight.agent)
     evidence = _evidence(sight, found, update.evidence_ids)
-    standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, sight.work.rules.kinds)
+    standings = sight.standings()
     for name, memory in evidence.items():
         state = standings.of_memory(name, memory)
         if state != "active":

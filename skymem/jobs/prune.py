@@ -17,7 +17,7 @@ from skymem.policy.prune import PruneView, plan_prune
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.recall_log import most_recalled
-from skymem.stores.standings import Standings, living_evidence
+from skymem.stores.standings import living_evidence
 from skymem.stores.tiers import tier_files, tier_of
 
 SECOND_US = 1_000_000
@@ -52,7 +52,7 @@ def view(sight: Sight) -> PruneView:
     shelf, catalog, agent = sight.shelf, sight.catalog, sight.agent
     rules = sight.work.rules
     life = Lifecycle(catalog, agent, rules.kinds)
-    standings = Standings.of(shelf, catalog, sight.now_us, rules.kinds)
+    standings = sight.standings()
     protection = read_protection(shelf.paths.protected)
     superseded = {
         name: (one.by, one.since_us) for name, one in standings.chains.superseded().items()

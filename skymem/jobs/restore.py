@@ -12,7 +12,6 @@ from skymem.policy.admit import check_beginning
 from skymem.stores.catalog import Catalog
 from skymem.stores.ledger import in_batches
 from skymem.stores.shelf import Shelf
-from skymem.stores.standings import Standings
 from skymem.stores.trash import Held
 
 
@@ -60,9 +59,8 @@ def _back(
     coming: Collection[Held] = (),
 ) -> list[dict[str, str]]:
     """Say of each that comes back where it is then, and whether readers return it: if active."""
-    now_us = round(work.now() * 1_000_000)
     back = [(one.id, one.memory) for one in coming]
-    standings = Standings.of(shelf, catalog, now_us, work.rules.kinds, coming=back)
+    standings = work.standings(shelf, catalog, coming=back)
     found = []
     for one in held:
         told = {"id": one.id, "tier": one.tier}

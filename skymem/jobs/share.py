@@ -35,7 +35,6 @@ from skymem.stores.ledger import in_batches
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import Shelf
-from skymem.stores.standings import Standings
 from skymem.stores.trash import Held
 
 _MARK: Final = f'"{SHARED_FROM}"'.encode()
@@ -188,9 +187,9 @@ def _judged(
     sight: Sight, agent: str, rules: list[ShareRule]
 ) -> Iterator[tuple[Source, Memory, ShareRule | None, str]]:
     """Each memory of an agent's long-term with the rule that shares it, or the gate against it."""
-    shelf, kinds = sight.work.shelf(agent), sight.work.rules.kinds
+    shelf = sight.work.shelf(agent)
     sight.catalog.catch_up(shelf.paths)
-    standings = Standings.of(shelf, sight.catalog, sight.now_us, kinds)
+    standings = sight.work.standings(shelf, sight.catalog)
     own = {name for name, _, _ in copies_in(shelf)}
     for source, memory in _of_long(shelf, sight.catalog):
         rule, kept = rule_for(memory, rules, own, sight.work.rules.trust)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
 from skymem.stores.shelf import Reading, Shelf
+from skymem.stores.standings import Standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,7 @@ class Sight:
     def now_us(self) -> int:
         """The time, microseconds since the epoch."""
         return round(self.work.now() * 1_000_000)
+
+    def standings(self) -> Standings:
+        """Which of its memories are active now."""
+        return self.work.standings(self.shelf, self.catalog)

@@ -7,7 +7,6 @@ from skymem.policy.merge import MergeItem
 from skymem.policy.share import shared_from
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
-from skymem.stores.standings import Standings
 from skymem.stores.vectorless import vectorless
 
 
@@ -23,7 +22,7 @@ class StandingLong:
         kinds = sight.work.rules.kinds
         self._sight = sight
         self.life = Lifecycle(sight.catalog, sight.agent, kinds)
-        self.standings = Standings.of(sight.shelf, sight.catalog, sight.now_us, kinds)
+        self.standings = sight.standings()
         self._protection = read_protection(sight.shelf.paths.protected)
         self._protection.forget((), sight.work.now() - sight.work.rules.restore_grace_seconds)
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +15,7 @@ from skymem.errors import (
     NotAllowedError,
     SkymemError,
 )
+from skymem.model.memory import Memory
 from skymem.model.plan import Damage
 from skymem.model.rules import RetentionRules
 from skymem.policy.admit import agent_name_fault, check_agent_name
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.jobs.nearness import Nearness
     from skymem.jobs.summarizer import Asked
     from skymem.stores.promoted_days import PromotedDays
+    from skymem.stores.standings import Standings
     from skymem.stores.words import WordIndex
 
 JOB_LOCK_SECONDS = 30.0
@@ -201,6 +203,15 @@ class Workplace:
         piece = [source, damage.start, damage.end, damage.reason]
         entry = {"op": "quarantine", "agent": agent, "pieces": [piece]}
         self.ledger().append([entry], self.now())
+
+    def standings(
+        self, shelf: Shelf, catalog: Catalog, *, coming: Iterable[tuple[str, Memory]] = ()
+    ) -> "Standings":
+        """Which memories of an agent are active now, by the home's kinds; see `Standings.of`."""
+        from skymem.stores.standings import Standings
+
+        now_us = round(self.now() * 1_000_000)
+        return Standings.of(shelf, catalog, now_us, self.rules.kinds, coming=coming)
 
     def ledger(self) -> Ledger:
         """The home's ledger."""

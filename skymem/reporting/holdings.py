@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from skymem.app import READER_BUSY_MS, Home
-from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
 from skymem.model.strict_json import LineDamage
 from skymem.policy.archives import ArchiveFile, ended_us
@@ -20,7 +19,6 @@ from skymem.stores.files import disk_errors
 from skymem.stores.protection import Protection, read_protection
 from skymem.stores.shelf import Kept, Shelf
 from skymem.stores.short_lines import named_short
-from skymem.stores.standings import Standings
 from skymem.stores.trash import Held
 
 TEXT_LETTERS = 160
@@ -106,14 +104,10 @@ def _of_agent(
 ) -> Iterator[tuple[str, Entry]]:
     work, shelf = home.workplace(), home.shelf(agent)
     with work.catalog(busy_ms=READER_BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
-        standings = work.ask(catalog, shelf, lambda: _standings(work, shelf, catalog))
+        standings = work.ask(catalog, shelf, lambda: work.standings(shelf, catalog))
         for kept in _kept(shelf, catalog, own):
             standing = standings.of_memory(kept.id, kept.memory)
             yield kept.id, _entry(own[kept.id], kept, standing, texts=texts)
-
-
-def _standings(work: Workplace, shelf: Shelf, catalog: Catalog) -> Standings:
-    return Standings.of(shelf, catalog, round(work.now() * 1_000_000), work.rules.kinds)
 
 
 def _kept(shelf: Shelf, catalog: Catalog, own: Mapping[str, Weighed]) -> Iterator[Kept]:

@@ -51,15 +51,12 @@ def every(home: "Home", agent: str, record_type: str, *, dry_run: bool = False) 
         NotAllowedError: this process is not the home's owner.
         DiskError, ProtectionDamagedError: they can't be read.
     """
-    from skymem.app import now
-
     home.only_owner("read working memory")
     work, shelf = home.workplace(dry_run=dry_run), home.shelf(agent)
-    now_us = round(now() * 1_000_000)
     with work.catalog(busy_ms=BUSY_MS) as catalog, disk_errors(shelf.paths.directory):
 
         def found() -> list[Once]:
-            standings = Standings.of(shelf, catalog, now_us, work.rules.kinds)
+            standings = work.standings(shelf, catalog)
             records = {kept.id: kept for kept in _read(shelf, catalog, record_type)}
             return [_once(kept, standings) for kept in _by_time(records)]
 
