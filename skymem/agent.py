@@ -337,7 +337,7 @@ class AgentMemory(WorkingMemory):
         return erase_memories(self._home, self.agent, texts(ids), **what, dry_run=dry_run).as_json()
 
     def _recall(self, asked: "Request") -> "Recall":
-        from skymem.canaries import recall_and_note
+        from skymem.recalling import recall_and_note
 
         self._home.only_owner("recall")
         found = recall_and_note(self._home, self.agent, asked)

@@ -320,7 +320,7 @@ class Home:
             from skymem.canaries import HomeCanaries
             from skymem.jobs import runner
 
-            work = replace(work, canaries=HomeCanaries(self), **options)
+            work = replace(work, canaries=HomeCanaries(self.workplace, self.engine), **options)
             detail, outcomes = runner.run(work, job, whom, dry_run=dry_run, plans=plans)
         if not dry_run:
             self.record(action or job, detail)

@@ -144,7 +144,7 @@ class States:
         Raises:
             UsageError, NotAllowedError, DiskError.
         """
-        from skymem.canaries import recall_and_note
+        from skymem.recalling import recall_and_note
 
         self.home.only_owner("recall")
         asked = ask(query, min(limit, LIMIT_MAX), filters=filters)

@@ -68,8 +68,8 @@ def recall(
 
     Example: skymem recall "when does the user want reports?" --since 30d
     """
-    from skymem.canaries import recall_and_note
     from skymem.recall import request
+    from skymem.recalling import recall_and_note
 
     moment, at_us = moment_of(at)
     filters = request.filters_of(

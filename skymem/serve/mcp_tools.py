@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from skymem import doors
 from skymem.app import Home, now
-from skymem.canaries import recall_and_note
 from skymem.errors import NotAllowedError
 from skymem.explain import explain as explained
 from skymem.jobs.detail import raise_failure
@@ -25,6 +24,7 @@ from skymem.policy.trust import most, trust_of
 from skymem.prompting import Beside
 from skymem.prompting import context as make_context
 from skymem.recall import listing, request
+from skymem.recalling import recall_and_note
 from skymem.serve import mcp_shapes as shapes
 from skymem.stores.shelf import Kept
 from skymem.upkeep import correct_memory, forget_memories

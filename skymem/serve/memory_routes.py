@@ -7,7 +7,6 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 
 from skymem import doors
 from skymem.app import now
-from skymem.canaries import recall_and_note
 from skymem.explain import explain as explained
 from skymem.jobs.detail import raise_failure
 from skymem.jobs.finding import standing_of
@@ -17,6 +16,7 @@ from skymem.prompting import Beside
 from skymem.prompting import context as make_context
 from skymem.recall import listing
 from skymem.recall import request as asking
+from skymem.recalling import recall_and_note
 from skymem.serve.at_hand import Desk, Id, Reading, Writing
 from skymem.serve.refusal import Answer, RefusedError
 from skymem.serve.shapes import (

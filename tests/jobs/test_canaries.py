@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skymem import app, upkeep
-from skymem.canaries import HomeCanaries, recall_and_note
+from skymem.canaries import HomeCanaries
 from skymem.errors import DiskError
 from skymem.jobs import prune
 from skymem.jobs.canary import Missed
@@ -16,6 +16,7 @@ from skymem.recall import search
 from skymem.recall.request import ask
 from skymem.recall.result import Recall
 from skymem.recall.search import recall
+from skymem.recalling import recall_and_note
 from skymem.stores.lock import holder_of
 from skymem.stores.recall_log import IDS_MAX, most_recalled, note_recalled
 from tests.conftest import Desk, line
@@ -118,7 +119,7 @@ def test_what_an_earlier_round_of_the_run_lost_is_not_forgotten_in_the_next(
 ) -> None:
     desk.echo(line("The vault code is blue", 0.2, id="code"))
     upkeep.pin_memory(home, "sky", "code")
-    watching = HomeCanaries(home)
+    watching = HomeCanaries(home.workplace, home.engine)
     watching.before("sky")
     desk.short_term.write_bytes(b"")
     assert watching.noted("sky")

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from skymem import app
-from skymem.canaries import recall_and_note
 from skymem.erasure import erase_memories
 from skymem.explain import explain
 from skymem.jobs.workplace import Workplace
@@ -15,6 +14,7 @@ from skymem.policy.clock import Seen
 from skymem.policy.prospects import Gate
 from skymem.prompting import context
 from skymem.recall.request import ask
+from skymem.recalling import recall_and_note
 from skymem.stores.home_key import HomeKey
 from skymem.stores.recall_events import events_of
 from skymem.upkeep import undo_run
