@@ -15,14 +15,14 @@ from skymem.policy.claims import BREAK, LABEL, MARKS, Token, What, tokens
 from skymem.policy.cues import CONTRASTS, LIMITING
 from skymem.policy.sentences import contrasts, sentences
 
-FaultKind = Literal[What, "order", "cut", "uncited"]
-"""`order`: the same words, otherwise arranged; `cut`: no whole clauses; `uncited`: no source."""
+FaultKind = Literal[What, "cut", "uncited"]
+"""`cut`: the words are there, and not as whole clauses in their order; `uncited`: no source."""
 
 _CUES: Final = frozenset({"negation", "hedge"})
 
 
 class Fault(NamedTuple):
-    """What keeps a sentence from being said, or two texts from being one."""
+    """What keeps a sentence from being said."""
 
     what: FaultKind
     token: str
@@ -52,50 +52,9 @@ def check(sentence: str, cited: Sequence[str]) -> list[Fault]:
     return faults
 
 
-def differences(first: str, second: str, *, wording: bool = True) -> list[Fault]:
-    """Say what keeps two memories from being one.
-
-    Args:
-        first: a text.
-        second: another; the answer is the same when they change places, but for its order.
-        wording: whether words that are no number, time, id, name, negation or hedge must agree
-            too. Without it dark and light, staging and production, failed and succeeded are alike:
-            leave it out only where the originals stay readable.
-
-    Returns:
-        What one of them has and the other lacks; none when they may be one.
-    """
-    one, other = _said(first), _said(second)
-    if wording:
-        return _apart(one, other)
-    return _apart(_hard(one, other), _hard(other, one))
-
-
 def signature(text: str) -> tuple[str, ...]:
-    """What a text says: equal for two texts exactly when nothing differs, wording included."""
-    return tuple(token.key for token in _said(text))
-
-
-def _hard(said: Iterable[Token], other: Sequence[Token]) -> list[Token]:
-    """Leave mere wording out, and a name that the other has as a word: it starts a sentence."""
-    names = {token.key for token in other if token.what == "name"}
-    words = {token.key for token in other} - names
-    return [
-        token
-        for token in said
-        if token.what != "wording" and not (token.what == "name" and token.key in words)
-    ]
-
-
-def _said(text: str) -> list[Token]:
-    return [token for token in tokens(text) if token not in MARKS]
-
-
-def _apart(one: Sequence[Token], other: Sequence[Token]) -> list[Fault]:
-    if [token.key for token in one] == [token.key for token in other]:
-        return []
-    faults = [*_lacking(one, other), *_lacking(other, one)]
-    return faults or [Fault("order", "")]
+    """What a text says: of two texts that say the same, and only of those, it is equal."""
+    return tuple(token.key for token in tokens(text) if token not in MARKS)
 
 
 def _lacking(said: Iterable[Token], there: Iterable[Token]) -> Iterator[Fault]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skymem.policy.claims import tokens
-from skymem.policy.faithful import check, differences, signature
+from skymem.policy.faithful import check, signature
 
 APART = [
     # numbers
@@ -27,7 +27,7 @@ APART = [
     ("Add ½ cup", "Add ¼ cup", "number"),
     ("It has three nodes", "It has four nodes", "number"),
     ("It has 3-5 nodes", "It has 3, 5 nodes", "number"),
-    ("It has 3 of 5 nodes", "It has 5 of 3 nodes", "order"),
+    ("It has 3 of 5 nodes", "It has 5 of 3 nodes", "cut"),
     ("x < 5 here", "x > 5 here", "number"),
     ("x == 5 here", "x != 5 here", "number"),
     ("It has ٣ rows", "It has ٤ rows", "number"),
@@ -104,7 +104,7 @@ APART = [
     ("Team A won", "A team won", "name"),
     ("The key is a", "The key is", "name"),
     ("John prefers tea", "Joan prefers tea", "name"),
-    ("Jon likes Ann", "Ann likes Jon", "order"),
+    ("Jon likes Ann", "Ann likes Jon", "cut"),
     ("Ask Alice", "Ask Alice's assistant", "name"),
     ("Аlice left", "Alice left", "name"),
     ("He works for US", "He works for us", "name"),
@@ -134,7 +134,7 @@ APART = [
     ("[x] task", "[ ] task", "negation"),
     ("☑ task", "☐ task", "negation"),
     ("~~use Redis~~", "use Redis", "negation"),
-    ("Bob, not Alice, won", "Alice, not Bob, won", "order"),
+    ("Bob, not Alice, won", "Alice, not Bob, won", "cut"),
     # hedges
     ("The team migrates to Redis", "The team might migrate to Redis", "hedge"),
     ("The team migrates to Redis", "The team will migrate to Redis", "hedge"),
@@ -156,8 +156,8 @@ APART = [
     ("the deploy succeeded", "the deploy crashed", "wording"),
     ("the server is down", "the server was down", "wording"),
     ("the server is down", "the backup server is down", "wording"),
-    ("move it from a to b", "move it to a from b", "order"),
-    ("cats chase dogs", "dogs chase cats", "order"),
+    ("move it from a to b", "move it to a from b", "cut"),
+    ("cats chase dogs", "dogs chase cats", "cut"),
     ("the cache is on", "the cache is off", "wording"),
     ("go before lunch", "go by lunch", "hedge"),
     ("👍 from them", "👎 from them", "negation"),
@@ -174,30 +174,15 @@ APART = [
 
 
 @pytest.mark.parametrize(("first", "second", "what"), APART)
-def test_what_differs_is_named(first: str, second: str, what: str) -> None:
-    assert what in {fault.what for fault in differences(first, second)}
-    assert {f.what for f in differences(first, second)} == {
-        f.what for f in differences(second, first)
-    }
-    assert signature(first) != signature(second)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [(first, second) for first, second, what in APART if what not in {"wording", "order"}],
-)
-def test_what_is_no_mere_wording_differs_without_it_too(first: str, second: str) -> None:
-    assert differences(first, second, wording=False) != []
-
-
-@pytest.mark.parametrize(("first", "second", "what"), APART)
-def test_neither_of_two_that_differ_may_be_said_for_the_other(
+def test_what_differs_is_named_and_neither_may_be_said_for_the_other(
     first: str, second: str, what: str
 ) -> None:
-    del what
+    there, back = check(first, [second]), check(second, [first])
 
-    assert check(first, [second]) != []
-    assert check(second, [first]) != []
+    assert there
+    assert back
+    assert what in {fault.what for fault in (*there, *back)}
+    assert signature(first) != signature(second)
 
 
 SAME = [
@@ -228,8 +213,7 @@ SAME = [
 
 @pytest.mark.parametrize(("first", "second"), SAME)
 def test_what_is_only_spelled_otherwise_is_the_same(first: str, second: str) -> None:
-    assert differences(first, second) == []
-    assert differences(first, second, wording=False) == []
+    assert signature(first) == signature(second)
     assert check(first, [second]) == []
 
 
@@ -313,27 +297,15 @@ TEXT = st.text(
 
 
 @given(TEXT)
-def test_every_text_bears_itself_and_differs_from_itself_in_nothing(text: str) -> None:
+def test_every_text_bears_itself(text: str) -> None:
     assert check(text, [text]) == []
-    assert differences(text, text) == []
-    assert signature(text) == signature(text)
-
-
-@given(TEXT, TEXT)
-def test_differing_goes_both_ways(first: str, second: str) -> None:
-    there, back = differences(first, second), differences(second, first)
-
-    assert sorted(there) == sorted(back)
-    assert (there == []) == (signature(first) == signature(second))
-    if there == []:
-        assert differences(first, second, wording=False) == []
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_two_numbers_are_never_one(first: int, second: int) -> None:
-    assert (differences(f"It has {first} rows", f"It has {second:,} rows") == []) == (
-        first == second
-    )
+    one, other = signature(f"It has {first} rows"), signature(f"It has {second:,} rows")
+
+    assert (one == other) == (first == second)
 
 
 VOCABULARY = ["alice", "bob", "not", "never", "maybe", "tea", "5", "7am", "and", ",", ":"]
@@ -360,7 +332,7 @@ def test_no_negation_appears_or_goes_within_a_sentence(first: list[str], second:
 def test_no_text_takes_long_to_read(piece: str) -> None:
     text = piece * (200_000 // len(piece))
 
-    assert differences(text, text + " Alice") != []
+    assert signature(text) != signature(text + " Alice")
 
 
 PLAIN = ["alice", "bob", "not", "tea", "5", "maybe", "on", "v2.1", "likes", "monday"]
