@@ -23,7 +23,6 @@ class LeftBehind(NamedTuple):
 
     agent: str
     generation: str
-    operation: str
 
 
 class AtWork:
@@ -64,6 +63,6 @@ class AtWork:
 def _read(data: bytes) -> LeftBehind | None:
     try:
         sign = json.loads(data)
-        return LeftBehind(sign["agent"], sign["generation"], sign["operation"])
+        return LeftBehind(sign["agent"], sign["generation"])
     except (ValueError, KeyError, TypeError):
         return None

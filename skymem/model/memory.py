@@ -135,11 +135,6 @@ class Memory:
         return None
 
     @property
-    def committed(self) -> bool:
-        """Whether the line carries long-term's mark in its spelling (rows P6, M2)."""
-        return self.fields.get("type") == "long" or self.fields.get("committed") is True
-
-    @property
     def stability(self) -> str | None:
         """`volatile`, `stable` or `permanent` (row N2)."""
         return _text(self.field("stability"))

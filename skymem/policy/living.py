@@ -74,9 +74,6 @@ class Living:
     parts: Mapping[RecordKey, tuple[Part, ...]]
     """In the order of their times."""
 
-    unreadable: tuple[str, ...] = ()
-    """Ids of active records whose payload is none: they are left as they are (row R12)."""
-
     @classmethod
     def of(cls, memories: Iterable[tuple[str, Memory]]) -> "Living":
         """Collect the records among an agent's active memories.
@@ -86,19 +83,17 @@ class Living:
                 passed over.
         """
         parts: dict[RecordKey, list[Part]] = {}
-        unreadable = []
         for name, memory in sorted(memories, key=lambda pair: (pair[1].time_us or 0, pair[0])):
             if memory.record_type not in {PROFILE, PROJECT}:
                 continue
             try:
                 record = record_of(memory)
-            except InvalidMemoryError:
-                unreadable.append(name)
+            except InvalidMemoryError:  # it is left as it is (row R12)
                 continue
             project = record.name if isinstance(record, ProjectRecord) else ""
             parts.setdefault(key_of(memory, project), []).append(Part(name, memory, record))
         frozen = {key: tuple(found) for key, found in parts.items()}
-        return cls(MappingProxyType(frozen), tuple(sorted(unreadable)))
+        return cls(MappingProxyType(frozen))
 
 
 def key_of(memory: Memory, project: str = "") -> RecordKey:

@@ -34,8 +34,6 @@ class Segment:
     first: int = 0
     """The number of its first entry, by its name; 0 of the open file."""
 
-    last: int = 0
-
     @property
     def name(self) -> str:
         """The file's name in `audit/`."""
@@ -62,13 +60,13 @@ def segments_of(current: Path) -> list[Segment]:
     status = _stat(current)
     found: list[Segment] = []
     base = 0
-    for first, last, path in closed_files(current.parent):
+    for first, _, path in closed_files(current.parent):
         closed = _stat(path)
         if closed is None:
             continue
         if status is not None and closed.st_ino == status.st_ino:
             status = None  # it was closed between our two looks
-        found.append(Segment(path, closed.st_ino, closed.st_size, base, first, last))
+        found.append(Segment(path, closed.st_ino, closed.st_size, base, first))
         base += closed.st_size
     if status is not None:
         found.append(Segment(current, status.st_ino, status.st_size, base))

@@ -70,8 +70,6 @@ class Tombstones:
 
     lines: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
-    blind: int = 0
-    """Tombstones under another key, which bar nothing any more."""
 
     def __bool__(self) -> bool:
         return self.marker is not None
@@ -166,16 +164,14 @@ def _tombstones(path: Path, marker: Marker) -> Tombstones:
     ids: dict[str, float] = {}
     lines: set[str] = set()
     texts: set[str] = set()
-    blind = 0
     for one in _entries(path):
-        if one.get("key") != marker.check:
-            blind += 1
+        if one.get("key") != marker.check:  # under another key: it bars nothing any more
             continue
         if one.get("id"):
             ids[str(one["id"])] = float(one.get("ts", 0))
         lines.add(str(one.get("line")))
         texts |= {str(one["text"])} if one.get("text") else set()
-    return Tombstones(marker, ids, frozenset(lines), frozenset(texts), blind)
+    return Tombstones(marker, ids, frozenset(lines), frozenset(texts))
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,13 +8,13 @@ damaged, a new pair is put at the end. It is replaced whole, or not at all.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from skymem.errors import BusyError, DiskError, InvalidMemoryError
 from skymem.policy.admit import check_agent_name
-from skymem.stores.agent_file import LOCK_SECONDS, NAME, PREVIOUS, lock_of, mark, take_out
+from skymem.stores.agent_file import LOCK_SECONDS, NAME, PREVIOUS, lock_of, mark
 from skymem.stores.files import disk_errors, refuse_link
 from skymem.stores.lock import held
 
@@ -70,21 +70,6 @@ def append(home: "Home", agent: str, text: str, *, memory_id: str) -> bool:
     own = mark(memory_id)
     entry = f"- {said} ".encode(errors="replace") + own
     return _change(home, agent, lambda old: None if own in old else _with_entry(old, entry))
-
-
-def withdraw(home: "Home", agent: str, memory_ids: Iterable[str]) -> int:
-    """Take out the entries of these memories, whatever a person made of their text; how many.
-
-    For what must not stand in any file of the home any more, here and in the version before.
-
-    Raises:
-        NotAllowedError, DiskError, BusyError: the file is as it was.
-    """
-    home.only_owner("write agent.md")
-    directory = path_of(home, agent).parent
-    lock = lock_of(home.paths, home.admit(directory.name, writing=True))
-    gone = frozenset(memory_ids).__contains__
-    return take_out(directory, lock, gone, files=home.files, stop=home.stop)
 
 
 def upload(home: "Home", agent: str, data: bytes, *, dry_run: bool = False) -> bool:

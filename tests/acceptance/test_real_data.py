@@ -86,7 +86,7 @@ def test_what_is_promoted_is_what_the_scoring_guide_calls_important(desk: Desk) 
     desk.run("promote")
     kinds = {memory.kind for memory in desk.memories("long")}
     assert kinds <= {"insight", "escalation", "decision", "goal", "rule", "configuration"}
-    assert all(memory.committed for memory in desk.memories("long"))
+    assert all(memory.fields["committed"] for memory in desk.memories("long"))
 
 
 def test_a_second_run_over_real_data_changes_nothing(desk: Desk) -> None:

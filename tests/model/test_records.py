@@ -91,9 +91,7 @@ def test_a_profile_is_a_line_of_long_term_that_people_can_read() -> None:
         "id": made.id,
     }
     assert made.line.endswith(b"}\n")
-    memory = read_line(made.line)
-    assert memory.committed
-    assert memory.kind is None
+    assert read_line(made.line).kind is None
 
 
 def test_a_project_is_found_by_its_tag_and_its_name() -> None:

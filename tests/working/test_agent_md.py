@@ -16,6 +16,7 @@ from skymem.errors import (
     SkymemError,
     UsageError,
 )
+from skymem.stores.agent_file import lock_of, take_out
 from skymem.stores.files import Files
 from skymem.working import agent_md
 from tests.conftest import line
@@ -122,15 +123,22 @@ def test_an_upload_that_is_no_text_is_refused(home: Home, data: bytes) -> None:
         agent_md.upload(home, "sky", data)
 
 
+def withdraw(home: Home, *memory_ids: str) -> int:
+    """Take out the entries of some memories, as an erasure does."""
+    directory = file(home).parent
+    lock = lock_of(home.paths, directory.name)
+    return take_out(directory, lock, frozenset(memory_ids).__contains__, files=home.files)
+
+
 def test_what_is_withdrawn_is_gone_from_both_versions(home: Home) -> None:
     agent_md.append(home, "sky", "the secret is blue", memory_id="1")
     agent_md.append(home, "sky", "stays", memory_id="2")
     agent_md.upload(home, "sky", b"# New\n")
 
-    assert agent_md.withdraw(home, "hobbs", ["1", "unknown"]) == 2
+    assert withdraw(home, "1", "unknown") == 2
     assert all(b"blue" not in path.read_bytes() for path in file(home).parent.glob("agent.md*"))
     assert "stays" in agent_md.read(home, "sky")
-    assert agent_md.withdraw(home, "stranger", ["1"]) == 0
+    assert withdraw(home, "1") == 0
 
 
 def test_what_is_erased_leaves_agent_md_as_well(home: Home) -> None:
@@ -199,7 +207,7 @@ def test_at_every_step_that_fails_the_file_is_as_it_was_or_as_it_is_to_be(home: 
         home.files = Files()
         agent_md.append(home, "sky", "one", memory_id="1")
         assert file(home).read_bytes().count(b"- one") == 1
-        agent_md.withdraw(home, "sky", ["1"])
+        withdraw(home, "1")
         assert [path.name for path in file(home).parent.glob(".agent.md*")] == []
         file(home).write_bytes(before)
     assert fired > 10
