@@ -85,6 +85,7 @@ class Lexicon:
         self.times, self.worths = held.times, held.worths
         self.sizes, self.flags = held.sizes, held.flags
         self.alive, self._timeless = held.alive, held.timeless
+        self._scored: tuple[Scale, NDArray[np.float64]] | None = None
 
     def __len__(self) -> int:
         return len(self.times)
@@ -149,8 +150,7 @@ class Lexicon:
 
     def best(self, scale: Scale, filters: Filters, wanted: int) -> Iterator[tuple[Numbers, float]]:
         """The best by row R2's score, wider and wider; each time with the least score so far."""
-        scores = self._deterministic(scale)
-        scores[~self.allowed(filters)] = -1.0
+        scores = np.where(self.allowed(filters), self.deterministic(scale), -1.0)
         known = np.zeros(len(scores), np.bool_)
         left = int(np.count_nonzero(scores >= 0))
         while left > 0:
@@ -160,6 +160,12 @@ class Lexicon:
             left -= len(new)
             yield new, float(scores[found].min()) if left else 0.0
             wanted *= WIDER_TIMES
+
+    def deterministic(self, scale: Scale) -> NDArray[np.float64]:
+        """Row R2's score of each; worked out once for a question."""
+        if self._scored is None or self._scored[0] != scale:
+            self._scored = scale, self._deterministic(scale)
+        return self._scored[1]
 
     def _deterministic(self, scale: Scale) -> NDArray[np.float64]:
         shared = np.zeros(len(self), np.float64)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from skymem.errors import BusyError, DiskError, EngineUnavailableError
 from skymem.policy import rank
-from skymem.recall.candidate import Candidate, Scale
+from skymem.recall.candidate import Candidate, Contender, Scale
 from skymem.recall.place import Place
 from skymem.recall.request import Request
 from skymem.recall.tiers import Tiers
@@ -74,7 +74,7 @@ class Vectors(Protocol):
 class Nearest(NamedTuple):
     """What the engine answered, as far as it passes the filters."""
 
-    found: list[Candidate]
+    found: list[Contender]
     cosines: dict[str, float]
 
 
@@ -102,22 +102,23 @@ class Meaning:
         self._then: dict[str, float] | None = None
         """Of a moment that is past: what has no vector since, with its cosine."""
 
-    def nearest(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
+    def nearest(self, wanted: int, known: Mapping[str, Contender], *, by_words: bool) -> Nearest:
         """The nearest `wanted` that are still in a tier and pass the filters.
 
-        Those that are `known` do, and are asked about whether they are near or not.
+        Those that are `known` do, and are asked about whether they are near or not. What is told
+        of the rest has its score `by_words` where that is wanted.
         """
         filters = self._request.filters
         names = self._tiers.few(filters, FEW_MAX) if filters.narrow else None
         if names is None:
-            return self._looked_for(wanted, known)
+            return self._looked_for(wanted, known, self._scale if by_words else None)
         return self._of_few(wanted, dict.fromkeys((*known, *names)))
 
     def _of_few(self, wanted: int, names: Iterable[str]) -> Nearest:
         """The nearest of all that may pass the filters; their lines are read some at a time."""
         cosines = self.compare(names)
         ranked = sorted(cosines, key=lambda name: (-cosines[name], name))
-        found: dict[str, Candidate] = {}
+        found: dict[str, Contender] = {}
         start = 0
         while start < len(ranked) and len(found) < wanted:
             end = start + wanted
@@ -128,8 +129,10 @@ class Meaning:
             start = end
         return Nearest([*found.values()], cosines)
 
-    def _looked_for(self, wanted: int, known: Mapping[str, Candidate]) -> Nearest:
-        found: dict[str, Candidate] = {}
+    def _looked_for(
+        self, wanted: int, known: Mapping[str, Contender], scale: Scale | None
+    ) -> Nearest:
+        found: dict[str, Contender] = {}
         met: set[str] = set()
 
         def passing(names: Sequence[str]) -> int:
@@ -137,7 +140,9 @@ class Meaning:
             met.update(new)
             found.update({name: known[name] for name in new & known.keys()})
             unread = self._tiers.may_pass(sorted(new - known.keys()), self._request.filters)
-            found.update(self._located(unread))
+            sketches = self._tiers.sketched(unread, self._request.filters, scale)
+            found.update(sketches)
+            found.update(self._located([name for name in unread if name not in sketches]))
             return len(found)
 
         cosines = self.look_wider(wanted, [*known], passing)

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from skymem.errors import BusyError, DiskError, EngineUnavailableError
 from skymem.policy import rank
-from skymem.recall.candidate import Candidate, Scale
+from skymem.recall.candidate import Candidate, Contender, Scale, Sketch
 from skymem.recall.fusion import Field, Node, Weighed, fused, spread
 from skymem.recall.meaning import FEW_MAX, NEAREST_MAX, POOL, Meaning, Vectors
 from skymem.recall.place import READER_BUSY_MS, Place
@@ -24,7 +24,7 @@ from skymem.stores.words import WordIndex
 
 Answer = TypeVar("Answer")
 
-Scored: TypeAlias = tuple[float, float | None, Candidate]
+Scored: TypeAlias = tuple[float, float | None, Contender]
 """A score, the cosine in it, and whose they are."""
 
 POOL_TIMES: Final = 5
@@ -104,6 +104,10 @@ def _with_words(
         return search.answer()
 
 
+class _OtherwiseError(Exception):
+    """A line does not say what the indexes told of it."""
+
+
 class _Search:
     """One request being answered."""
 
@@ -121,12 +125,25 @@ class _Search:
         self._looked_up: dict[str, Candidate | None] = {}
         """Lines of mode `fusion` that were read; None for one that may not answer."""
 
+        self._unread: set[str] = set()
+        """Those of mode `fusion` that surely answer, whose lines are read if they do."""
+
         moment_us = request.moment_us(work.now())
         self._scale = Scale(rank.tokens(request.query), request.recency_bias, moment_us)
         self._meaning = Meaning(work, tiers, agent, request, self._scale, engine)
 
     def answer(self) -> tuple[list[Recalled], str]:
-        """The results and the mode that made them."""
+        """The results and the mode that made them.
+
+        Only lines that answer are read, as long as the indexes tell of the others what they say.
+        """
+        try:
+            return self._answer()
+        except _OtherwiseError:
+            self._tiers.read_all()
+            return self._answer()
+
+    def _answer(self) -> tuple[list[Recalled], str]:
         request = self._request
         if request.mode == "semantic":
             return self._semantic(), "semantic"
@@ -142,22 +159,22 @@ class _Search:
             self._work.degrade(f"by words only: {error}")
         return self._deterministic(self._by_words(request.limit)), "deterministic"
 
-    def _by_words(self, limit: int) -> list[Candidate]:
+    def _by_words(self, limit: int) -> list[Contender]:
         return self._tiers.best_by_words(self._scale, self._request.filters, limit)
 
-    def _deterministic(self, found: Sequence[Candidate]) -> list[Recalled]:
-        return self._first([(one.parts.deterministic, None, one) for one in found])
+    def _deterministic(self, found: Sequence[Contender]) -> list[Recalled]:
+        return self._first([(one.deterministic, None, one) for one in found])
 
     def _hybrid(self) -> list[Recalled]:
         """Weigh the best by words and the best by meaning together (row R5)."""
         pool = min(NEAREST_MAX, max(POOL, POOL_TIMES * self._request.limit))
         words = self._by_words(pool)
-        nearest = self._meaning.nearest(pool, {one.id: one for one in words})
+        nearest = self._meaning.nearest(pool, {one.id: one for one in words}, by_words=True)
         weight = self._request.semantic_weight
         scored: list[Scored] = []
         for one in {one.id: one for one in (*nearest.found, *words)}.values():
             cosine = nearest.cosines.get(one.id)
-            scored.append((rank.hybrid(one.parts.deterministic, cosine, weight), cosine, one))
+            scored.append((rank.hybrid(one.deterministic, cosine, weight), cosine, one))
         return self._first(scored)
 
     def _fusion(self) -> list[Recalled]:
@@ -165,7 +182,7 @@ class _Search:
         limit, filters = self._request.limit, self._request.filters
         pool = min(NEAREST_MAX, max(FUSED_POOL, FUSED_POOL_TIMES * limit))
         field = self._field(pool)
-        self._looked_up = {}
+        self._looked_up, self._unread = {}, set()
         candidates = field.by_words(pool, partial(self._active, field))
         few = field.few(FEW_MAX) if filters.narrow and self._tiers.indexed_by_words else None
         cosines: dict[str, float] = {}
@@ -221,10 +238,12 @@ class _Search:
         """The best that are active and pass the filters, read some at a time."""
         limit = self._request.limit
         found: list[Recalled] = []
-        for start in range(0, len(weighed), 2 * limit):
-            part = weighed[start : start + 2 * limit]
-            self._active(field, [one.node for one in part])
+        for start in range(0, len(weighed), limit):
+            part = weighed[start : start + limit]
+            self._look_up(field, [one.node for one in part])
             lines = self._looked_up
+            if any(lines[one.node.id] is None and one.node.id in self._unread for one in part):
+                raise _OtherwiseError
             found += [fused(line, one) for one in part if (line := lines[one.node.id]) is not None]
             if len(found) >= limit:
                 break
@@ -232,10 +251,21 @@ class _Search:
 
     def _active(self, field: Field, nodes: Sequence[Node]) -> list[Node]:
         """Those that are active and pass the filters: no other takes a place in a pool."""
+        known = self._looked_up.keys() | self._unread
+        new = [one for one in nodes if one.id not in known]
+        indexed = [one.id for one in new if one.number >= 0]
+        self._unread |= self._tiers.surely_active(indexed, self._request.filters)
+        self._look_up(field, [one for one in new if one.id not in self._unread])
+        return [
+            one
+            for one in nodes
+            if one.id in self._unread or self._looked_up.get(one.id) is not None
+        ]
+
+    def _look_up(self, field: Field, nodes: Sequence[Node]) -> None:
         new = [one for one in nodes if one.id not in self._looked_up]
         lines = self._lines(field, new)
         self._looked_up |= {one.id: lines.get(one.id) for one in new}
-        return [one for one in nodes if self._looked_up[one.id] is not None]
 
     def _lines(self, field: Field, nodes: Sequence[Node]) -> dict[str, Candidate]:
         """Read the lines of those that are active and pass the filters."""
@@ -250,13 +280,28 @@ class _Search:
     def _semantic(self) -> list[Recalled]:
         if not self._request.query.strip():
             return []
-        nearest = self._meaning.nearest(self._request.limit, {})
+        nearest = self._meaning.nearest(self._request.limit, {}, by_words=False)
         cosines = [(nearest.cosines[one.id], one) for one in nearest.found]
         return self._first([(rank.semantic(cosine), cosine, one) for cosine, one in cosines])
 
     def _first(self, scored: list[Scored]) -> list[Recalled]:
         scored.sort(key=lambda item: item[2].standing(item[0]))
+        first = scored[: self._request.limit]
+        lines = self._read([one for _, _, one in first])
         return [
             recalled(one.id, one.tier, one.memory, score, one.parts._replace(semantic=cosine))
-            for score, cosine, one in scored[: self._request.limit]
+            for (score, cosine, _), one in zip(first, lines, strict=True)
         ]
+
+    def _read(self, found: Sequence[Contender]) -> list[Candidate]:
+        """Read the lines that are not read yet; each says what was told of it."""
+        names = [one.id for one in found if isinstance(one, Sketch)]
+        read = self._tiers.in_tiers(names, self._scale, self._request.filters) if names else ()
+        lines = {one.id: one for one in read}
+        told: list[Candidate] = []
+        for one in found:
+            line = lines.get(one.id) if isinstance(one, Sketch) else one
+            if line is None or (isinstance(one, Sketch) and not one.fits(line)):
+                raise _OtherwiseError
+            told.append(line)
+        return told

@@ -11,7 +11,7 @@ from skymem.model.memory import Memory
 from skymem.model.plan import Entry
 from skymem.model.strict_json import LineDamage, parse_object
 from skymem.recall.best import Best
-from skymem.recall.candidate import Candidate, Scale
+from skymem.recall.candidate import UNKNOWN, Candidate, Contender, Scale, Sketch
 from skymem.recall.fusion import Loose
 from skymem.recall.glance import Glance
 from skymem.recall.lexicon import Lexicon
@@ -26,7 +26,7 @@ from skymem.stores.tiers import tier_files
 from skymem.stores.unchanged import still_there
 from skymem.stores.vectorless import vectorless
 from skymem.stores.word_file import WordIndexBusyError
-from skymem.stores.words import WordIndex
+from skymem.stores.words import Doc, WordIndex
 
 CATCH_UP_SECONDS: Final = 1.0
 """What a reader may take to bring the word index up to date; the jobs do it without a limit."""
@@ -52,6 +52,9 @@ class Tiers:
         self._agent = shelf.paths.name
         self._ask_standings = standings
         self._lexicon: Lexicon | None = None
+        self._sketches = False
+        """Whether the word index says what the lines do."""
+
         self._as_read = catalog.as_read(self._agent)
 
     def catch_up(self, words: WordIndex) -> None:
@@ -61,8 +64,15 @@ class Tiers:
             WordIndexError: it can't be written to.
         """
         ends = time.monotonic() + CATCH_UP_SECONDS
+        self._sketches = False
         with contextlib.suppress(WordIndexBusyError):  # somebody else does it
-            words.catch_up(self._shelf, self._catalog, lambda: time.monotonic() > ends)
+            self._sketches = words.catch_up(
+                self._shelf, self._catalog, lambda: time.monotonic() > ends
+            )
+
+    def read_all(self) -> None:
+        """Believe no index any more: every line is read before it is weighed."""
+        self._sketches = False
 
     @contextlib.contextmanager
     def looking_up(self, words: WordIndex) -> Iterator[None]:
@@ -101,7 +111,7 @@ class Tiers:
         files = dict(tier_files(self._shelf.paths))
         return not all(still_there(files.get(name), row) for name, row in self._as_read.items())
 
-    def best_by_words(self, scale: Scale, filters: Filters, limit: int) -> list[Candidate]:
+    def best_by_words(self, scale: Scale, filters: Filters, limit: int) -> list[Contender]:
         """The best by row R2's score, best first; damage is passed over."""
         best = Best(limit, self._in_place)
         if "short" in filters.tiers:
@@ -117,7 +127,8 @@ class Tiers:
         """
         best = Best(limit, self._in_place)
         self._scan_lines(best, scale, filters)
-        yield from map(Loose.of, sorted(best.ranked(), key=lambda one: (one.file, one.start)))
+        lines = [one for one in best.ranked() if isinstance(one, Candidate)]
+        yield from map(Loose.of, sorted(lines, key=lambda one: (one.file, one.start)))
         file = self._shelf.paths.short_term.name
         for entry in self._short:
             if self._standings.let(entry.id, entry.memory):
@@ -148,11 +159,54 @@ class Tiers:
         found = 0
         for numbers, floor in self.lexicon.best(scale, filters, LOOKED_UP_TIMES * limit):
             docs = self.lexicon.index.docs(numbers.tolist())
-            for one in self.in_tiers([doc.id for doc in docs.values()], scale, filters):
+            sketches = self._sketches_of(docs.values(), filters, scale)
+            rest = [doc.id for doc in docs.values() if doc.id not in sketches]
+            found_now: list[Contender] = [*sketches.values()]
+            found_now += self.in_tiers(rest, scale, filters)
+            for one in found_now:
                 best.offer(one)
-                found += one.parts.deterministic >= floor
+                found += one.deterministic >= floor
             if found >= limit:
                 break
+
+    def surely_active(self, names: Sequence[str], filters: Filters) -> set[str]:
+        """Those of these ids of the word index that surely answer, told without their lines."""
+        if not self._sketches or filters.narrow:  # whether one passes is told by its line alone
+            return set()
+        return self._standings.surely_active(names)
+
+    def sketched(
+        self, names: Sequence[str], filters: Filters, scale: Scale | None = None
+    ) -> dict[str, Sketch]:
+        """Those of these ids that surely answer, as the word index tells of them.
+
+        Args:
+            names: ids.
+            filters: which memories may answer.
+            scale: weighs them by words too.
+        """
+        if not self._sketches or filters.narrow:
+            return {}
+        return self._sketches_of(self.lexicon.index.numbers(names).values(), filters, scale)
+
+    def _sketches_of(
+        self, docs: Collection[Doc], filters: Filters, scale: Scale | None
+    ) -> dict[str, Sketch]:
+        if not self._sketches or filters.narrow:
+            return {}
+        active = self.surely_active([doc.id for doc in docs], filters)
+        scores = None if scale is None else self.lexicon.deterministic(scale)
+        worths = self.lexicon.worths
+        return {
+            doc.id: Sketch(
+                doc.id,
+                UNKNOWN if scores is None else float(scores[doc.doc]),
+                float(worths[doc.doc]),
+                doc.time_us,
+            )
+            for doc in docs
+            if doc.id in active
+        }
 
     def in_tiers(self, names: Sequence[str], scale: Scale, filters: Filters) -> Iterator[Candidate]:
         """Active memories of long-term and archives that pass the filters, by their ids."""
@@ -226,17 +280,19 @@ class Tiers:
         kept = self.locate(names, filters.tiers).values()
         return {one.id: one.memory for one in kept if filters.let(one.memory)}
 
-    def _in_place(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def _in_place(self, contenders: Sequence[Contender]) -> list[Contender]:
         """Leave out lines of long-term and archives whose id has its place in another line.
 
         A line the catalog does not know was appended since it caught up.
         """
-        names = [one.id for one in candidates if one.tier != "short"]
+        scanned = [one for one in contenders if isinstance(one, Candidate)]
+        names = [one.id for one in scanned if one.tier != "short"]
         places = self._catalog.find(self._agent, names)
         return [
             one
-            for one in candidates
-            if one.tier == "short"
+            for one in contenders
+            if isinstance(one, Sketch)
+            or one.tier == "short"
             or (place := places.get(one.id)) is None
             or (place.file, place.start) == (one.file, one.start)
         ]

@@ -10,13 +10,18 @@ from typing import Any, Final, NamedTuple
 from skymem.model.kinds import KINDS, Kinds
 from skymem.model.plan import Stored
 from skymem.stores.aspects import REMOVED
-from skymem.stores.catalog import Catalog
+from skymem.stores.catalog import LOOKUP_IDS, Catalog
 
 # The planner, which has no statistics, would read the whole table: each question names its index.
 _STORED: Final = (
     "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
     "FROM memories {} CROSS JOIN files USING (file) "
     "WHERE memories.agent = ? AND tier IN ('long', 'archive') AND {}"
+)
+_LASTING: Final = (
+    "SELECT id FROM memories CROSS JOIN files USING (file) "
+    "WHERE memories.agent = ? AND tier IN ('long', 'archive') "
+    "AND (expires_us IS NULL OR expires_us > ?) AND id IN ({})"
 )
 _OF_FILE: Final = (
     "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
@@ -63,6 +68,16 @@ class Lifecycle:
     def expired(self, now_us: int) -> list[Stored]:
         """Those whose time to live is over."""
         return self._select("INDEXED BY memories_by_expiry", "expires_us <= ?", now_us)
+
+    def lasting(self, ids: Sequence[str], moment_us: int) -> set[str]:
+        """Which of these ids are of a memory whose time to live goes on at a moment, or is none."""
+        found: set[str] = set()
+        for first in range(0, len(ids), LOOKUP_IDS):
+            batch = ids[first : first + LOOKUP_IDS]
+            query = _LASTING.format(",".join("?" * len(batch)))
+            rows = self._database.execute(query, (self._agent, moment_us, *batch))
+            found.update(name for (name,) in rows)
+        return found
 
     def old(self, before_us: int, importance_below: float) -> list[Stored]:
         """Those that happened before a time and are worth less than a number.

@@ -137,9 +137,9 @@ class Shelf:
             if fd is None:
                 continue
             try:
-                stop = last_newline_end(fd, os.fstat(fd).st_size)
-                begin = min(stop, starts.get(name, 0))
-                yield tier, name, raw_lines(fd, begin, stop, TIER_LINE_BYTES_MAX)
+                size, begin = os.fstat(fd).st_size, starts.get(name, 0)
+                stop = last_newline_end(fd, size) if begin < size else size
+                yield tier, name, raw_lines(fd, min(stop, begin), stop, TIER_LINE_BYTES_MAX)
             finally:
                 os.close(fd)
 

@@ -6,7 +6,7 @@ few of which have any. Nothing is stored: what expires is gone from answers at t
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
@@ -41,6 +41,7 @@ class Standings:
         self,
         chains: Chains,
         protection: Protection,
+        life: Lifecycle,
         now_us: int,
         bridges: Mapping[str, frozenset[str]],
     ) -> None:
@@ -50,6 +51,7 @@ class Standings:
         """Memories in trash, and what each still supersedes, as its own superseder is there."""
 
         self._protection = protection
+        self._life = life
         self.now_us = now_us
 
     @classmethod
@@ -102,7 +104,15 @@ class Standings:
         for link, removed in [*passed_on(links, life.removed())]:
             bridges[removed] = bridges.get(removed, frozenset()) | {link.target}
             links.append(link)
-        return cls(Chains.of(links, singles=singles), protection, now_us, bridges)
+        return cls(Chains.of(links, singles=singles), protection, life, now_us, bridges)
+
+    def surely_active(self, names: Sequence[str]) -> set[str]:
+        """Those of these ids that are active, of long-term and archives, told without a line.
+
+        It may well be more: what would be over is pinned perhaps.
+        """
+        lasting = self._life.lasting(names, self.now_us)
+        return {name for name in lasting if name not in self.chains}
 
     def of_memory(self, name: str, memory: Memory) -> State:
         """Whether a reader may return a memory: only when it is active."""
