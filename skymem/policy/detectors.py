@@ -52,7 +52,7 @@ def _candidates(text: str, *, personal: bool) -> Iterator[Span]:
             yield from _by_shape(text, kind, pattern, entropy)
     if "://" in text:
         yield from _in_urls(text)
-    if any(sign in text for sign in _NAME_SIGNS):
+    if any(sign in text for sign in _NAME_SIGNS) and may_give_by_name(text):
         yield from _by_name(text)
     if personal:
         yield from _personal(text)
@@ -71,6 +71,14 @@ def _in_urls(text: str) -> Iterator[Span]:
         password = match[1]
         if not _is_placeholder(password) and not _is_reference(password):
             yield Span(*match.span(1), "url-password")
+
+
+def may_give_by_name(text: str) -> bool:
+    """Whether a secret's name stands before what gives it; a twentieth of what the pattern takes.
+
+    The two letters without their like among the casefolded are the pattern's to judge.
+    """
+    return "\u0130" in text or "\u0131" in text or bool(_GIVEN.search(text.casefold()))
 
 
 def _by_name(text: str) -> Iterator[Span]:
@@ -190,6 +198,13 @@ _ASSIGNED: Final = regex(
     re.IGNORECASE,
 )
 _URL_PASSWORD: Final = regex(
+_GIVEN: Final = re.compile(
+    r"(?:passw(?:or)?d|pass(?:phrase|code)|_pass|pwd|key|secret|token|credentials?)"
+    r"(?:['\"`\]]{1,2})?[ \t]{0,4}(?:=|:|is|was|to)"
+)
+"""In every casefolded text that `_ASSIGNED` is in, and in few others."""
+
+_URL_PASSWORD: Final = re.compile(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'\"<>]{0,100}:([^\s/@'\"<>]{3,200})@"
     r"(?=[A-Za-z0-9\[])"
 )

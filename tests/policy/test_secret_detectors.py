@@ -3,9 +3,18 @@
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from skymem.policy.detectors import sign_pattern, spans
+from skymem.policy.detectors import _ASSIGNED, may_give_by_name, sign_pattern, spans
 from tests.policy.secret_shapes import HARMLESS, NOT_PERSONAL, PERSONAL, SECRETS, Case
+
+GIVING = (
+    "pass", "word", "WD", "phra\u017fe", "_pass", "Pwd", "api_\u212aey", "Secret", "to\u212aen",
+    "credent\u0130als", "credential", "s", "\u017f", "'", '"]', " ", "\t", "=", ":=", " is ",
+    " \u0131s ", " to ", "wa\u017f ", "hunter2hunter2", "Xk9fooBar77",
+)  # fmt: skip
+"""What names a secret and gives it, in odd letters too."""
 
 
 @pytest.mark.parametrize("case", SECRETS, ids=lambda case: case[0])
@@ -41,6 +50,13 @@ def test_personal_data_are_found_where_that_is_asked_for(case: tuple[str, str, s
 @pytest.mark.parametrize("text", [*NOT_PERSONAL, *HARMLESS[:10]], ids=lambda text: text[:30])
 def test_what_only_looks_personal_is_left_alone(text: str) -> None:
     assert spans(text, personal=True) == []
+
+
+@given(st.lists(st.sampled_from(GIVING) | st.characters(), max_size=12).map("".join))
+def test_a_text_that_gives_a_secret_by_name_is_never_passed_over(text: str) -> None:
+    """Only those texts are looked through in which a name stands before what gives it."""
+    if _ASSIGNED.search(text):
+        assert may_give_by_name(text)
 
 
 def test_two_secrets_in_one_text_are_two() -> None:

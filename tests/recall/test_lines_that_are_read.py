@@ -4,6 +4,7 @@ Counted are the bytes this process reads, not time.
 """
 
 import os
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,12 @@ LINE_BYTES = 60_000
 MODES = ["deterministic", "semantic", "hybrid", "fusion"]
 
 
-def write_long(desk: Desk, **first: object) -> Meanings:
+def write_long(desk: Desk, **last: Any) -> Meanings:
     """Long-term of lines that all have the words asked for; the engine finds the later nearer."""
     padding = "x" * LINE_BYTES
     with desk.tiers.long_term.open("ab") as stream:
         for n in range(LINES):
-            more = first if n == LINES - 1 else {}
+            more = last if n == LINES - 1 else {}
             stream.write(line(f"tea {padding}{n}", id=f"i{n:02}", ts=START - LINES + n, **more))
     return Meanings({f"i{n:02}": n / LINES for n in range(LINES)})
 
