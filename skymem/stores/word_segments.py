@@ -61,6 +61,9 @@ class Segment:
     )
     """Who has each tag, kind or metadata, by the arguments of `key_of`."""
 
+    def __len__(self) -> int:
+        return len(self.times)
+
     def add(self, memory: Memory, tier: str) -> int:
         """Take a memory in; returns its number."""
         doc = self.first + len(self.times)

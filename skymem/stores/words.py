@@ -1,9 +1,9 @@
 """An agent's word index: which memories of long-term and archives have a word, a tag or a kind.
 
-Derived from the lines the catalog knows, memory by memory in batches that are each one transaction,
-so that a kill costs a batch; what it has not come to yet is found in the lines. A number stands for
-a memory of that content in that tier for good: after a rewrite of a file only what is new is read
-again, and the numbers of what has gone are marked so.
+Derived from the lines the catalog knows, memory by memory, some thousands of them in each
+transaction, so that a kill costs those; what it has not come to yet is found in the lines. A number
+stands for a memory of that content in that tier for good: after a rewrite of a file only what is
+new is read again, and the numbers of what has gone are marked so.
 """
 
 import contextlib
@@ -34,7 +34,11 @@ from skymem.stores.word_lists import WordLists, new_state
 from skymem.stores.word_segments import GONE, Segment
 
 BATCH: Final = 2000
-"""Memories read in one transaction: a quarter of a second."""
+"""Memories looked up at once: a tenth of a second, after which it is asked if time is up."""
+
+BATCHES: Final = 8
+"""Of these, what is written as one segment, in one transaction: the more memories have a word, the
+fewer lists are written for each."""
 
 ASKED_AT_ONCE: Final = 500
 
@@ -51,6 +55,16 @@ class Doc(NamedTuple):
     """Of which conversation; None when it doesn't say."""
 
     time_us: int | None
+
+
+class _Source(NamedTuple):
+    """A file that is taken in."""
+
+    shelf: Shelf
+    catalog: Catalog
+    path: Path
+    known: AsRead
+    """As the catalog has read it."""
 
 
 class WordIndex(WordLists):
@@ -118,9 +132,8 @@ class WordIndex(WordLists):
         on_disk = dict(tier_files(shelf.paths))
         try:
             for name in sorted(known.keys() & on_disk.keys()):
-                if known[name] != rows.get(name) and not self._read(
-                    shelf, catalog, on_disk[name], known[name], time_is_up
-                ):
+                source = _Source(shelf, catalog, on_disk[name], known[name])
+                if known[name] != rows.get(name) and not self._read(source, time_is_up):
                     return False
         except OSError as error:
             raise WordIndexError(str(error)) from error
@@ -143,22 +156,16 @@ class WordIndex(WordLists):
     def _note(self, name: str, row: AsRead) -> None:
         self._run("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (name, *row))
 
-    def _read(
-        self,
-        shelf: Shelf,
-        catalog: Catalog,
-        path: Path,
-        known: AsRead,
-        time_is_up: Callable[[], bool],
-    ) -> bool:
+    def _read(self, source: _Source, time_is_up: Callable[[], bool]) -> bool:
         """Take in a file from where that was left, batch by batch; whether to its end.
 
         Where the catalog has read it anew, all of it is gone through: what was kept under an id may
         stand elsewhere now, or say something else.
         """
+        path, known = source.path, source.known
         row = self._rows().get(path.name)
         same = row is not None and row.file == known.file and still_there(path, row)
-        if row is not None and not same and (left := cut_since(catalog, row)):
+        if row is not None and not same and (left := cut_since(source.catalog, row)):
             row, same = self._cut(path, known, row, left), True
         at: int | None = row.read_to if row is not None and same else 0
         while at is not None:
@@ -168,7 +175,7 @@ class WordIndex(WordLists):
                 if row is not None and not same:
                     self._note(_SWEEP, _FROM_START)
                 at = self._reached(path.name, known, at) if at else 0
-                at = self._read_some(shelf, catalog, path, known, at)
+                at = self._read_some(source, at, time_is_up)
         return True
 
     def _cut(self, path: Path, known: AsRead, row: AsRead, left: Cut) -> AsRead:
@@ -190,44 +197,53 @@ class WordIndex(WordLists):
             raise WordIndexBusyError("another process reads the lines anew")
         return min(at, row.read_to)
 
-    def _read_some(
-        self, shelf: Shelf, catalog: Catalog, path: Path, known: AsRead, at: int
-    ) -> int | None:
-        """Take in the next batch of a file, and remember how far that goes; None at its end."""
-        places = catalog.places(self._agent, path.name, at, BATCH)
-        self._take_in(shelf, places)
+    def _read_some(self, source: _Source, at: int, time_is_up: Callable[[], bool]) -> int | None:
+        """Take in the next part of a file, and remember how far that goes; None at its end."""
+        path, known = source.path, source.known
+        segment, replaced, places = Segment(self._next()), list[int](), dict[str, Found]()
+        for batch in range(BATCHES):
+            if batch and time_is_up():
+                break
+            places = source.catalog.places(self._agent, path.name, at, BATCH)
+            replaced += self._take_in(source.shelf, places, segment)
+            at = max((place.end for place in places.values()), default=at)
+            if len(places) < BATCH:
+                break
+        if len(segment):
+            self._write(segment)
+        self._mark_gone(replaced)
         if len(places) < BATCH:
             self._note(path.name, known)
             return None
-        reached = max(place.end for place in places.values())
-        row = AsRead(known.file, known.inode, reached, 0, _tail_of(path, reached))
-        self._note(path.name, row)
-        return reached
+        self._note(path.name, AsRead(known.file, known.inode, at, 0, _tail_of(path, at)))
+        return at
 
-    def _take_in(self, shelf: Shelf, places: Mapping[str, Found]) -> None:
-        """Give numbers to memories that are new here, or say something else than they did."""
+    def _take_in(self, shelf: Shelf, places: Mapping[str, Found], segment: Segment) -> list[int]:
+        """Give numbers to memories that are new here, or say something else than they did.
+
+        Returns the numbers of what these say no more; their rows are gone, and no more than that.
+        """
         held = self._held([*places])
         new = {
             name: place
             for name, place in places.items()
             if name not in held or held[name][1:] != (place.digest, place.tier)
         }
-        segment = Segment(self._next())
         rows = []
         for kept in shelf.read(new):
             doc = segment.add(kept.memory, kept.tier)
-            session = kept.memory.scope.get("session")
+            session = kept.memory.concerns("session")
             session = None if session is None else storable(session)
             digest = places[kept.id].digest
             rows.append((doc, kept.id, digest, kept.tier, session, kept.memory.time_us))
-        if rows:
-            self._bury([held[row[1]][0] for row in rows if row[1] in held])
-            known = self._sessions({row[4] for row in rows if row[4] is not None})
-            self._run_each(
-                "INSERT INTO docs VALUES (?, ?, ?, ?, ?, ?)",
-                ((*row[:4], known.get(row[4]), row[5]) for row in rows),
-            )
-            self._write(segment)
+        replaced = [held[row[1]][0] for row in rows if row[1] in held]
+        self._run_each("DELETE FROM docs WHERE doc = ?", ((doc,) for doc in replaced))
+        known = self._sessions({row[4] for row in rows if row[4] is not None})
+        self._run_each(
+            "INSERT INTO docs VALUES (?, ?, ?, ?, ?, ?)",
+            ((*row[:4], known.get(row[4]), row[5]) for row in rows),
+        )
+        return replaced
 
     def _sweep(self, catalog: Catalog, time_is_up: Callable[[], bool]) -> bool:
         """Mark what has left the tiers since, if anything can have; whether it is through."""
@@ -253,10 +269,14 @@ class WordIndex(WordLists):
         return {row[0]: row[1:] for row in self._ask_each(query, ids)}
 
     def _bury(self, docs: Sequence[int]) -> None:
-        """Mark numbers whose memories are no more: a line was moved, removed or changed by hand."""
+        """Forget memories that are no more: a line was moved, removed or changed by hand."""
+        self._run_each("DELETE FROM docs WHERE doc = ?", ((doc,) for doc in docs))
+        self._mark_gone(docs)
+
+    def _mark_gone(self, docs: Sequence[int]) -> None:
+        """Mark their numbers where these are listed."""
         if not docs:
             return
-        self._run_each("DELETE FROM docs WHERE doc = ?", ((doc,) for doc in docs))
         query = "SELECT first, docs, flags FROM segments WHERE first <= ? AND first + docs > ?"
         for first, count, flags in self._run(query, (max(docs), min(docs))):
             changed = bytearray(flags)

@@ -25,8 +25,9 @@ def index(desk: Desk) -> Iterator[Index]:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of three memories, and segments that are merged by twos."""
+    """Batches of three memories, two in a transaction, and segments that are merged by twos."""
     monkeypatch.setattr(words, "BATCH", 3)
+    monkeypatch.setattr(words, "BATCHES", 2)
     monkeypatch.setattr(word_lists, "MERGED", 2)
 
 
@@ -119,6 +120,21 @@ def test_a_file_rewritten_since_the_catalog_read_it_is_not_read_for_ever(index: 
     check_whole(index)
 
 
+@pytest.mark.parametrize(("batches", "lists"), [(1, 4), (2, 2), (4, 1)])
+def test_a_word_of_several_batches_is_listed_once_for_all_of_a_transaction(
+    index: Index, monkeypatch: pytest.MonkeyPatch, batches: int, lists: int
+) -> None:
+    """Writing the lists is what an index costs: fewer and longer ones cost less."""
+    monkeypatch.setattr(words, "BATCH", 3)
+    monkeypatch.setattr(words, "BATCHES", batches)
+    write(index.desk.tiers.long_term, *teas(11))
+    assert index.catch_up()
+
+    (written,) = index.words._run("SELECT COUNT(*) FROM postings WHERE key = ?", (b"wtea",))[0]
+    assert written == lists
+    check_whole(index)
+
+
 @pytest.mark.usefixtures("small")
 def test_when_time_is_up_the_next_call_goes_on_where_it_stopped(index: Index) -> None:
     write(index.desk.tiers.long_term, *teas(10))
@@ -197,7 +213,10 @@ def test_begun_anew_it_is_empty_and_filled_again(index: Index) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_begun_anew_by_another_in_the_middle_nothing_is_left_out(desk: Desk, index: Index) -> None:
+def test_begun_anew_by_another_in_the_middle_nothing_is_left_out(
+    desk: Desk, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "BATCHES", 1)  # the other one needs a moment between two of them
     write(desk.tiers.long_term, *teas(10))
     asked: list[int] = []
 

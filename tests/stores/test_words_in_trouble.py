@@ -36,7 +36,7 @@ from skymem.stores import word_lists, words
 from skymem.stores.home import HomePaths
 from tests.conftest import Desk
 from tests.stores.word_index import opened
-words.BATCH, word_lists.MERGED = 3, 2
+words.BATCH, words.BATCHES, word_lists.MERGED = 3, 1, 2
 desk = Desk(HomePaths(Path(sys.argv[1])))
 ready, go = Path(sys.argv[2]), Path(sys.argv[3])
 with opened(desk, busy_ms=60_000) as index:
@@ -54,7 +54,7 @@ from skymem.stores import word_lists, words
 from skymem.stores.home import HomePaths
 from tests.conftest import Desk
 from tests.stores.word_index import opened
-words.BATCH, word_lists.MERGED = 3, 2
+words.BATCH, words.BATCHES, word_lists.MERGED = 3, 1, 2
 desk = Desk(HomePaths(Path(sys.argv[1])))
 whole, written = words.WordIndex._write, []
 def write(self, segment):
