@@ -15,16 +15,19 @@ from tests.acceptance.homes import Outside, whole
 
 QUOTED_MAX = 3
 
+MODEL = r"\d{8}T\d{6}_\d{6}Z"
 TIMES = r"\d{8}T\d{6}(\.\d{6})?Z"
 EXPECTED = (
     r"(retention_rules|schedule)\.yaml",
     r"skymem\.json",
-    r"memory/\w+/(short_term|long_term)\.jsonl",
+    r"memory/[\w-]+/(short_term|long_term)\.jsonl",
     rf"memory/\w+/short_term_archive_{TIMES}(_\d+)?\.jsonl",
     rf"memory/\w+/quarantine/{TIMES}_\w+\.(jsonl|raw)",
     r"memory/\w+/(\.lock|protected\.json|trash/\w[\w.]*\.jsonl)",
     r"state/catalog\.db(-wal|-shm)?",
-    r"state/words/\w+\.db(-wal|-shm)?",
+    r"state/words/[\w-]+\.db(-wal|-shm)?",
+    rf"state/importance/\w+/{MODEL}(\.json(\.set_aside)?|\.meanings)",
+    r"state/documents/docs-\w+\.json",
     r"state/(runs|paused|clock|ledger_head|promoted_days|recalled/\w+)\.json",
     r"state/recall_events/\w+/\d{12}\.jsonl",
     r"state/embeddings/\w+/[\w.-]+/(register\.db(-wal|-shm)?|vectors(-\d+)?\.f32)",

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from benchmarks.soak_verbs import (
     BAD_SCHEDULE,
+    DOCUMENT,
     EVENT,
     LINE,
     NO_SUCH_MEMORY,
+    OTHER_RULES,
     SURE_ANSWER,
+    TURN,
     VERBS,
     Verb,
 )
@@ -41,6 +44,10 @@ class Commands:
         self._scratch = scratch
         self._chance = chance
         self._some = some
+        self._deck: list[Verb] = []
+        """What is still to come before any command comes again."""
+
+        self._plan = scratch / "plan.json"
         self._out = scratch / "command.out"
         self._in = scratch / "command.in"
         self.errors = scratch / "command.err"
@@ -124,9 +131,17 @@ class Commands:
                 return next(verb for verb in VERBS if verb.words.startswith(f"resume {name}"))
         self._memory = self._some(self._chance)
         while True:
-            verb = self._chance.choice(VERBS)
-            if self._memory is not None or "{id}" not in verb.words:
+            if not self._deck:
+                self._deck = self._chance.sample(VERBS, len(VERBS))
+            verb = self._deck.pop()
+            if self._fits(verb):
                 return verb
+
+    def _fits(self, verb: Verb) -> bool:
+        """Whether what it is about is there."""
+        if "{id}" in verb.words:
+            return self._memory is not None
+        return not verb.words.startswith("apply") or self._plan.exists()
 
     def _start(self, verb: Verb, *, bad: bool) -> None:
         self._verb, self._was_bad, self._killed = verb, bad, False
@@ -136,6 +151,7 @@ class Commands:
         filled = {
             "word": self._chance.choice(WORDS), "n": self._number, "id": name,
             "scratch": self._scratch, "ts": int(time.time()), "event": "PostToolUse",
+            "plan": self._plan, "home": self._home,
         }  # fmt: skip
         self._words = shlex.split(verb.words.format_map(filled))
         self._made = (verb.writes or verb.may_write).format_map(filled)
@@ -162,6 +178,9 @@ class Commands:
         """Put what a command reads where it looks, and away what it makes."""
         self._in.write_text(EVENT.format_map(filled))
         (self._scratch / "import.jsonl").write_text(LINE.format_map(filled))
+        (self._scratch / "turns.jsonl").write_text(TURN.format_map(filled))
+        (self._scratch / "document.md").write_text(DOCUMENT.format_map(filled))
+        (self._scratch / "other_rules.yaml").write_text(OTHER_RULES)
         for made in ("export.tar", "backup.tar"):
             (self._scratch / made).unlink(missing_ok=True)
 

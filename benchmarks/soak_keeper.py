@@ -46,6 +46,8 @@ SCHEDULE = """every:
     seconds: 6
   - name: compact
     seconds: 13
+  - name: train
+    seconds: 17
 """
 BAD = SCHEDULE.replace("seconds: 1", "seconds: often", 1)
 
