@@ -29,9 +29,8 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def main() -> None:
+def main(seconds: float = SECONDS) -> None:
     """Let a daemon run its first job, then watch it do nothing."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     with tempfile.TemporaryDirectory() as name:
         app.init_home(Path(name))
         command = [sys.executable, "-m", "skymem", "--home", name, "run"]
@@ -50,4 +49,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(float, sys.argv[1:]))

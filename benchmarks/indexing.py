@@ -83,9 +83,8 @@ def rss_megabytes(home: app.Home) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
 
 
-def main() -> None:
+def main(count: int = MEMORIES) -> None:
     """Print memories a second, and the share of the floor's."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else MEMORIES
     lines = texts(count)
     ours, rss = engine_seconds(lines)
     floor = floor_seconds(lines)
@@ -96,4 +95,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -16,7 +16,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -100,7 +101,7 @@ def main() -> None:
     options = parser.parse_args()
     conversations = locomo(options.data / "locomo10.json")
     samples = {} if options.alone else _samples(options.data.parent)
-    with tempfile.TemporaryDirectory() as name, _set(meaning, PATIENT):
+    with tempfile.TemporaryDirectory() as name, patiently():
         app.init_home(Path(name))
         whole = pooled(conversations)
         fill(name, [*conversations, whole, *(one for sets in samples.values() for one in sets)])
@@ -146,9 +147,9 @@ def _every_mode(name: str, haystacks: Sequence[Haystack], every: int) -> dict[st
     def plain(agent: str, asked: Question) -> list[str]:
         return searches[agent].ranked(asked.text)
 
-    told = {"bm25": _measured(plain, haystacks, every)}
+    told = {"bm25": measured(plain, haystacks, every)}
     for mode in MODES:
-        told[mode] = _measured(_recalling(name, mode), haystacks, every)
+        told[mode] = measured(recalling(name, mode), haystacks, every)
         figures = told[mode]
         sys.stderr.write(
             f"{mode} of {len(haystacks)} agents: {figures['questions']} questions, "
@@ -157,9 +158,12 @@ def _every_mode(name: str, haystacks: Sequence[Haystack], every: int) -> dict[st
     return told
 
 
-def _recalling(name: str, mode: str) -> Ranking:
+def recalling(name: str, mode: str) -> Ranking:
+    """Recall in a mode, from the home of that name; what can't be had in it stops everything."""
+    opened = cache(lambda agent: open_memory(agent, home=name))
+
     def ranked(agent: str, asked: Question) -> list[str]:
-        memory = open_memory(agent, home=name)
+        memory = opened(agent)
         found = memory.recall(asked.text, mode=mode, limit=5 * TOP if asked.by_session else TOP)
         if found.mode != mode or found.degraded:
             raise RuntimeError(f"{mode} answered as {found.mode}: {found.degraded}")
@@ -168,7 +172,8 @@ def _recalling(name: str, mode: str) -> Ranking:
     return ranked
 
 
-def _measured(ranking: Ranking, haystacks: Sequence[Haystack], every: int) -> dict[str, Any]:
+def measured(ranking: Ranking, haystacks: Sequence[Haystack], every: int = 1) -> dict[str, Any]:
+    """How well a ranking finds what answers, of each Nth question."""
     scored: list[Scored] = []
     for one in haystacks:
         session_of = {line["id"]: line.get("session", "") for line in one.lines}
@@ -216,7 +221,12 @@ def _means(scored: Sequence[Scored]) -> dict[str, Any]:
 def _without_each(name: str, whole: Haystack, every: int) -> Iterator[tuple[str, Any]]:
     for part, values in WITHOUT.items():
         with _set(fusion, values):
-            yield part, _measured(_recalling(name, "fusion"), [whole], every)
+            yield part, measured(recalling(name, "fusion"), [whole], every)
+
+
+def patiently() -> AbstractContextManager[None]:
+    """Wait for the engine as long as it takes."""
+    return _set(meaning, PATIENT)
 
 
 @contextmanager

@@ -10,9 +10,11 @@ was wrong.
 """
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -39,7 +41,10 @@ minute can't show whether it grows."""
 LONG_SECONDS = 300.0
 GROWTH_BYTES_MAX = 10_000_000
 RECALLED = 20
-ORPHAN_SECONDS = 60.0
+ORPHAN_SECONDS = 180.0
+"""For runs whose daemon was killed: `index` goes on until all is embedded. A training, which may
+ask the engine for minutes, is told to end."""
+
 LATE_SECONDS = 60.0  # for acts that a busy machine has not come to
 SPARE_RUNS = 10
 CALM_SECONDS = 3.0
@@ -173,6 +178,7 @@ class Soak:
             time.sleep(TICK_SECONDS)
         self.keeper.end()
         self.end_standby()
+        self.end_trainings()
         deadline = time.monotonic() + ORPHAN_SECONDS
         while left := self.processes():
             if time.monotonic() > deadline:
@@ -198,6 +204,13 @@ class Soak:
         for pid, words in self.processes().items():
             if "skymem.hooks" in words:
                 killed(pid)
+
+    def end_trainings(self) -> None:
+        """SIGTERM to those that a killed daemon left behind."""
+        for pid, words in self.processes().items():
+            if "--scheduled train" in words:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
 
     def close(self) -> None:
         """Leave nobody behind, whatever happened."""

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.daemon import rss_bytes
+from skymem.daemon.stop import GRACE_SECONDS, HARD_END_SECONDS
 from tests.acceptance.homes import ROOT, Outside
 
 UP_SECONDS = 20.0
-STOP_SECONDS = 75.0
-"""The grace of the runs in hand, and some more."""
+STOP_SECONDS = GRACE_SECONDS + HARD_END_SECONDS + 5.0
+"""After the grace of the runs in hand it ends them, and then itself, whatever hangs."""
 
 RELOAD_SECONDS = 20.0
 SILENCE_SECONDS_MAX = 20.0
@@ -47,7 +48,7 @@ SCHEDULE = """every:
   - name: compact
     seconds: 13
   - name: train
-    seconds: 17
+    seconds: 29
 """
 BAD = SCHEDULE.replace("seconds: 1", "seconds: often", 1)
 
