@@ -70,9 +70,11 @@ agents: {{hobbs: {{promote_threshold: 0.6}}}}
 share: [{{from: sky, to: [hobbs], kinds: [decision]}}]
 compress: {{older_than: 30s}}
 merge: {{after: 20s}}
+budget: {{per_run: 90%}}
 prune: {{older_than: 40s, importance_below: 0.5, superseded_after: 5s}}
 """
-"""Every job is to have something to do within half a minute."""
+"""Every job is to have something to do within half a minute, and prune to do it all, however late
+a busy machine lets it come."""
 
 ON_THE_DAEMON = ("kill daemon", "end daemon")
 
