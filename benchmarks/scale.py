@@ -1,48 +1,37 @@
-"""What each operation costs by how much is stored: one agent with a million memories, 200 agents.
+"""What each operation costs by how much is stored: one agent with a million memories, 1,000 agents.
 
-Run: python -m benchmarks.scale [--memories N…] [--agents N…] [--homes DIRECTORY]
-     [--json FILE] [--plot FILE]
+Run: python -m benchmarks.scale [--json FILE] [--plot FILE] [--memories N…] [--agents N…]
 
-Each operation is a process of its own, as a person or the schedule starts it; told are its wall
-time, its work (user and system time of the processor) and its peak of memory. Nothing is embedded:
-that has a benchmark of its own. Of what an operation finds new there is as much at every size.
-With `--homes` a home that was made there before is used again; its first reading is told as it was
-when it was made.
+One run makes its homes (under $TMPDIR, which needs some 6 GB), measures all rows in them, says on
+stderr how far it is, and takes them away. Each operation is a process of its own, as a person or
+the schedule starts it; told are its wall time, its work (user and system time of the processor) and
+its peak of memory. Of what an operation finds new there is as much at every size. There is no
+engine but for the rows about meaning and about `index`: see `benchmarks/scale_engine.py`.
 """
 
 import argparse
 import json
 import os
 import platform
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
-from statistics import median
-from typing import Any
+from typing import NamedTuple
 
-from benchmarks.daemon import processor_seconds, rss_bytes
 from benchmarks.recall_home import AGENT
-from benchmarks.recall_speed import PIECE, wait_for_index
+from benchmarks.scale_daemon import Daemon, watch
+from benchmarks.scale_engine import by_meaning, index_what_is_owed
 from benchmarks.scale_homes import VECTORS_MAX, with_agents, with_memories
+from benchmarks.scale_process import Figures, run, say
 from benchmarks.texts import texts
-from skymem import app, open_memory
-from skymem.stores.cursors import IndexCursors
 
 MEMORIES = (1_000, 10_000, 100_000, 1_000_000)
-AGENTS = (1, 10, 50, 200)
+AGENTS = (1, 10, 50, 200, 1_000)
 NEW_LINES = 100
 NEW_PROMOTED = 10
-QUERIES = 30
-IDLE_SECONDS = 60.0
-START_SECONDS_MAX = 120.0
-
-Figures = dict[str, Any]
 
 IDLE = ("promote", "rotate", "compress", "merge", "prune")
 """Jobs that find nothing new."""
@@ -50,87 +39,56 @@ IDLE = ("promote", "rotate", "compress", "merge", "prune")
 READING = ("status", "recall deadline --mode deterministic", "doctor")
 
 
-START = """
-import os, sys, time
-start = time.perf_counter()
-null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
-pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[null])
-_, status, used = os.wait4(pid, 0)
-print(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
-
-
-def environment() -> dict[str, str]:
-    """Without an engine, and with what Python compiles kept, as where it is installed."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    place = str(Path(tempfile.gettempdir()) / "skymem-scale-compiled")
-    return {**kept, "SKYMEM_ENGINE": "off", "PYTHONPYCACHEPREFIX": place}
-
-
-def run(home: Path, words: str) -> Figures:
-    """One command as a whole process, started by a small one.
-
-    To the kernel, who starts a process has a part in that one's peak of memory.
-    """
-    command = [sys.executable, "-m", "skymem", "--home", str(home), *words.split()]
-    starting = [sys.executable, "-S", "-c", START, *command]
-    done = subprocess.run(starting, env=environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{words}: {done.stderr}")
-    wall, cpu, rss = map(float, done.stdout.split())
-    return {"wall_s": round(wall, 3), "cpu_s": round(cpu, 3), "rss_mb": round(rss / 1024, 1)}
-
-
-def say(text: str) -> None:
-    """Tell how far it is."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
-class Measuring:
+class Measuring(NamedTuple):
     """One home, operation by operation; each is told, and kept, as it is done."""
 
-    def __init__(self, home: Path, figures: Figures, keep: Callable[[], None]) -> None:
-        self._home = home
-        self._figures = figures
-        self._keep = keep
+    home: Path
+    figures: Figures
 
     def take(self, name: str, call: Callable[[], Figures]) -> None:
         """Measure one."""
-        self._figures[name] = found = call()
-        self._keep()
-        say(f"{self._home.name}: {name}: {found}")
+        self.keep(name, call())
 
     def once(self, name: str, words: str) -> None:
         """Measure one command."""
-        self.take(name, lambda: run(self._home, words))
+        self.take(name, lambda: run(self.home, words))
+
+    def keep(self, name: str, found: Figures) -> None:
+        """Keep what was measured."""
+        self.figures[name] = found
+        say(f"{self.home.name}: {name}: {found}")
 
 
-def of_memories(home: Path, measuring: Measuring, *, vectors: bool) -> None:
-    """One agent with many memories."""
-    first_reading(home, measuring)
-    for job in IDLE:
-        measuring.once(f"{job}, nothing new", job)
+def of_memories(measuring: Measuring, count: int, vectors: int) -> None:
+    """One agent with many memories, the first `vectors` of which have vectors."""
+    first_reading(measuring)
     for words in READING:
-        measuring.once(f"{words.split()[0]}", words)
-    write_new(home)
+        measuring.once(words.split()[0], words)
+    write_new(measuring.home)
     measuring.once(f"promote, {NEW_LINES} new lines", "promote")
     measuring.once("fsck", "fsck")
-    measuring.once("forget one", f"forget m{time.time_ns() // 1000 % 900}")
-    measuring.take("daemon", lambda: daemon(home))
+    measuring.once("forget one", "forget m7")
     if vectors:
-        measuring.take("recall by meaning", lambda: by_meaning(home))
+        measuring.take("recall by meaning", lambda: by_meaning(measuring.home, vectors))
+        measuring.once("index, counting what is owed", "index --dry-run")
+    if 0 < vectors < count:
+        for name, found in index_what_is_owed(measuring.home):
+            measuring.keep(name, found)
 
 
-def of_agents(home: Path, measuring: Measuring) -> None:
+def of_agents(measuring: Measuring) -> None:
     """Many agents."""
-    first_reading(home, measuring)
+    first_reading(measuring)
+    for words in ("status", "doctor", "fsck"):
+        measuring.once(words, words)
+
+
+def first_reading(measuring: Measuring) -> None:
+    """Have all made and looked through that is once; then nothing is new."""
+    measuring.once("first reading", "promote")
+    measuring.once("first merge", "merge")
     for job in IDLE:
         measuring.once(f"{job}, nothing new", job)
-    measuring.once("status", "status")
-    measuring.once("doctor", "doctor")
-    measuring.once("fsck", "fsck")
-    measuring.take("daemon", lambda: daemon(home))
 
 
 def write_new(home: Path) -> None:
@@ -143,69 +101,6 @@ def write_new(home: Path) -> None:
             stream.write(json.dumps(fields) + "\n")
 
 
-def daemon(home: Path) -> Figures:
-    """Start it, wait until it keeps the home, and watch it do nothing."""
-    beat = home / "status" / "sky_heartbeat.json"
-    beat.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "skymem", "--home", str(home), "run", "--no-catch-up"]
-    start = time.perf_counter()
-    process = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
-    try:
-        while not beat.exists():
-            if time.perf_counter() - start > START_SECONDS_MAX:
-                sys.exit("the daemon does not start")
-            time.sleep(0.05)
-        started, worked = time.perf_counter() - start, processor_seconds(process.pid)
-        time.sleep(2.0)
-        before = processor_seconds(process.pid)
-        time.sleep(IDLE_SECONDS)
-        used = (processor_seconds(process.pid) - before) / IDLE_SECONDS
-        resident = rss_bytes(process.pid)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-    return {
-        "wall_s": round(started, 3),
-        "cpu_s": round(worked, 3),
-        "rss_mb": round(resident / 1024**2, 1),
-        "idle_cpu_percent": round(used * 100, 3),
-    }
-
-
-def by_meaning(home: Path) -> Figures:
-    """Recall in the default mode, warm: this process's work, and all of the time it takes."""
-    os.environ.pop("SKYMEM_ENGINE", None)
-    opened = app.open_home(str(home))
-    try:
-        wait_for_index(opened)
-        pass_some(opened)
-        memory, took, worked = open_memory(AGENT, home=str(home)), [], []
-        memory.recall("warm up")
-        for number, text in enumerate(texts(QUERIES, 7)):
-            start, cpu = time.perf_counter(), time.process_time()
-            memory.recall(f"question {number}: {text[:60]}", limit=10)
-            took.append(time.perf_counter() - start)
-            worked.append(time.process_time() - cpu)
-        status = json.loads((home / "status" / "engine.json").read_text())
-        engine = rss_bytes(status["pid"])
-    finally:
-        opened.engine().leave()
-    return {
-        "wall_s": round(median(took), 4),
-        "cpu_s": round(median(worked), 4),
-        "rss_mb": round(engine / 1024**2, 1),
-    }
-
-
-def pass_some(home: app.Home) -> None:
-    """Have the catalog know what has a vector, as the job that made them would."""
-    epoch = str(home.engine().query(AGENT, "deadline", 1)["epoch"])
-    with home.workplace().catalog() as catalog:
-        cursors = IndexCursors(catalog, AGENT, epoch)
-        for piece in islice(cursors.pieces("long", PIECE), VECTORS_MAX // PIECE):
-            cursors.passed(piece)
-
-
 def measure(root: Path, asked: argparse.Namespace) -> Figures:
     """All that was asked for, in one run."""
     found: Figures = {
@@ -216,50 +111,57 @@ def measure(root: Path, asked: argparse.Namespace) -> Figures:
         "agents": {},
         "memories": {},
     }
-
-    def keep() -> None:
+    each = []
+    for measuring in _each_home(root, asked, found):
         found["load"] = max(found["load"], round(os.getloadavg()[1], 1))
-        if asked.json:
-            Path(asked.json).write_text(json.dumps(found, indent=1) + "\n")
-
-    vectors = not asked.without_vectors
-    for count in sorted(asked.memories, reverse=True):  # what takes longest first
-        home = with_memories(root, count, vectors=vectors)
-        figures = found["memories"].setdefault(str(count), {})
-        of_memories(home, Measuring(home, figures, keep), vectors=vectors)
-    for count in sorted(asked.agents, reverse=True):
-        home = with_agents(root, count)
-        figures = found["agents"].setdefault(str(count), {})
-        of_agents(home, Measuring(home, figures, keep))
+        each.append(measuring)
+    daemons = watch([Daemon(one.home) for one in each])
+    for one, told in zip(each, daemons, strict=True):
+        one.keep("daemon", told)
     return found
 
 
-def first_reading(home: Path, measuring: Measuring) -> None:
-    """Have the catalog and the word index made, once; what that took stays with the home."""
-    told = home / "first_reading.json"
-    if not told.exists():
-        told.write_text(json.dumps(run(home, "promote")))
-    measuring.take("first reading", lambda: dict(json.loads(told.read_text())))
-    run(home, "merge")  # what a job has to look through once
+def _each_home(root: Path, asked: argparse.Namespace, found: Figures) -> Iterator[Measuring]:
+    """Make and measure one home after the other, what takes longest first."""
+    for count in sorted(asked.memories, reverse=True):
+        say(f"making a home of {count:,} memories")
+        home = with_memories(root, count, vectors=asked.vectors)
+        measuring = Measuring(home, found["memories"].setdefault(str(count), {}))
+        of_memories(measuring, count, asked.vectors)
+        yield measuring
+    for count in sorted(asked.agents, reverse=True):
+        say(f"making a home of {count:,} agents")
+        measuring = Measuring(with_agents(root, count), found["agents"].setdefault(str(count), {}))
+        of_agents(measuring)
+        yield measuring
 
 
 def main(words: Sequence[str] = ()) -> None:
     """Measure, keep and draw."""
-    reader = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    reader = argparse.ArgumentParser(
+        prog="python -m benchmarks.scale", description=(__doc__ or "").splitlines()[0]
+    )
     reader.add_argument("--memories", nargs="*", type=int, default=MEMORIES, metavar="N")
     reader.add_argument("--agents", nargs="*", type=int, default=AGENTS, metavar="N")
-    reader.add_argument("--homes", metavar="DIRECTORY", help="where homes are kept")
-    reader.add_argument("--json", metavar="FILE", help="keep the figures there")
+    reader.add_argument(
+        "--vectors", type=int, default=VECTORS_MAX, metavar="N",
+        help="of one agent's memories so many have vectors; 0: no row needs an engine",
+    )  # fmt: skip
+    reader.add_argument("--json", metavar="FILE", help="keep the figures there; else on stdout")
     reader.add_argument("--plot", metavar="FILE", help="draw the curves; needs the extra `bench`")
-    reader.add_argument("--without-vectors", action="store_true", help="no recall by meaning")
     asked = reader.parse_args(words)
-    with tempfile.TemporaryDirectory() as temporary:
-        found = measure(Path(asked.homes or temporary), asked)
-    if not asked.json:
-        print(json.dumps(found, indent=1))
     if asked.plot:
-        from benchmarks.scale_page import draw
-
+        from benchmarks.scale_page import draw  # what it lacks is told before, not after
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="skymem-scale-") as temporary:
+        found = measure(Path(temporary), asked)
+    say(f"all of it in {(time.monotonic() - begun) / 60:.0f} minutes")
+    told = json.dumps(found, indent=1) + "\n"
+    if asked.json:
+        Path(asked.json).write_text(told)
+    else:
+        sys.stdout.write(told)
+    if asked.plot:
         draw(found, Path(asked.plot))
 
 

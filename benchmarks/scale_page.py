@@ -56,7 +56,19 @@ def _cell(one: Figures | None) -> str:
     if one is None:
         return "–"
     idle = f", idle {one['idle_cpu_percent']:.2g} %" if "idle_cpu_percent" in one else ""
-    return f"{one['cpu_s']:.2f} s, {one['rss_mb']:.0f} MB{idle}"
+    made = ""
+    if "texts_per_s" in one:
+        made = f", {one['texts_per_s']:.0f} of {one['owed']:,} texts a second"
+        made += f", engine {one['engine_rss_mb']:.0f} MB"
+    return f"{one['cpu_s']:.2f} s, {one['rss_mb']:.0f} MB{idle}{made}"
+
+
+def said(file: Path = RUN) -> str:
+    """What recall said of how much has no vector, at the largest size."""
+    largest = [*_by_size(json.loads(file.read_text())["memories"]).values()][-1]
+    return "".join(
+        f"- {row}: “{words}”\n" for row, one in largest.items() for words in one.get("said", ())
+    )
 
 
 def draw(found: Figures, file: Path) -> None:
