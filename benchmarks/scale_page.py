@@ -58,7 +58,7 @@ def _cell(one: Figures | None) -> str:
     idle = f", idle {one['idle_cpu_percent']:.2g} %" if "idle_cpu_percent" in one else ""
     made = ""
     if "texts_per_s" in one:
-        made = f", {one['texts_per_s']:.0f} of {one['owed']:,} texts a second"
+        made = f", {one['texts_per_s']:.0f} texts a second of {one['owed']:,} owed"
         made += f", engine {one['engine_rss_mb']:.0f} MB"
     return f"{one['cpu_s']:.2f} s, {one['rss_mb']:.0f} MB{idle}{made}"
 

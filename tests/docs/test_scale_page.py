@@ -28,14 +28,14 @@ def _is_of_each_size(row: str) -> bool:
 
 
 def test_what_is_owed_is_told_with_its_rate_and_with_what_recall_said(tmp_path: Path) -> None:
-    slow = {"cpu_s": 1.25, "rss_mb": 44.0, "owed": 900_000, "texts_per_s": 71.6}
+    slow = {"cpu_s": 1.25, "rss_mb": 44.0, "owed": 9_000, "texts_per_s": 7.6}
     asked = {"cpu_s": 0.03, "rss_mb": 610.0, "said": ["899,744 are not indexed yet"]}
     rows = {"index, 60 s of it": {**slow, "engine_rss_mb": 604.2}, "recall by meaning": asked}
     file = tmp_path / "scale.json"
     file.write_text(json.dumps({"memories": {"1000": {}, "1000000": rows}}))
 
     assert scale_page.table("memories", file).splitlines()[2:] == [
-        "| index, 60 s of it | – | 1.25 s, 44 MB, 72 of 900,000 texts a second, engine 604 MB |",
+        "| index, 60 s of it | – | 1.25 s, 44 MB, 8 texts a second of 9,000 owed, engine 604 MB |",
         "| recall by meaning | – | 0.03 s, 610 MB |",
     ]
     assert scale_page.said(file) == "- recall by meaning: “899,744 are not indexed yet”\n"
