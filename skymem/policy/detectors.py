@@ -197,14 +197,13 @@ _ASSIGNED: Final = regex(
     rf"(?P<quote>\\?['\"`]?)(?P<value>[^\s'\"`,;\\]{{6,{_VALUE_MAX}}})",
     re.IGNORECASE,
 )
-_URL_PASSWORD: Final = regex(
-_GIVEN: Final = re.compile(
+_GIVEN: Final = regex(
     r"(?:passw(?:or)?d|pass(?:phrase|code)|_pass|pwd|key|secret|token|credentials?)"
     r"(?:['\"`\]]{1,2})?[ \t]{0,4}(?:=|:|is|was|to)"
 )
 """In every casefolded text that `_ASSIGNED` is in, and in few others."""
 
-_URL_PASSWORD: Final = re.compile(
+_URL_PASSWORD: Final = regex(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'\"<>]{0,100}:([^\s/@'\"<>]{3,200})@"
     r"(?=[A-Za-z0-9\[])"
 )
