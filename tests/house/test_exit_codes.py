@@ -16,6 +16,7 @@ CODES = {
     "StalePlanError": 22,
     "DegradedError": 23,
     "UnknownMemoryError": 24,
+    "ElsewhereError": 24,
     "ClockMovedError": 25,
     "ModelParityError": 26,
     "NotAllowedError": 30,
