@@ -66,10 +66,10 @@ def _run(words: list[str]) -> int:
 
         print_status(home, as_json=len(rest) > 1)
         return 0
-    from skymem.cli.verbs import command_line
+    from skymem.cli.verbs import run_command_line
 
     try:
-        command_line(_verb_alone(words))()
+        run_command_line(_verb_alone(words))
     except SystemExit as ended:
         # Typer ends with 1 where the reader of a help text has had enough.
         if isinstance(ended.__context__, BrokenPipeError) and _reader_is_gone():

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from skymem.cli.conversion import spare_conversion
 from skymem.cli.options import Globals
 
 VERBS: Final[Mapping[str, str]] = MappingProxyType(
@@ -115,6 +116,11 @@ def command_line(verb: str = "") -> typer.Typer:
         if name in (alone or GROUPS):
             app.add_typer(_part(module, f"{name}_app"), name=name)
     return app
+
+
+def run_command_line(verb: str) -> None:
+    """Run what was typed, with as little of the command line as `command_line(verb)` is."""
+    spare_conversion(typer.main.get_command(command_line(verb)))()
 
 
 def _part(module: str, name: str) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 VECTORS = {"chromadb", "onnxruntime", "tokenizers", "torch", "sentence_transformers", "numpy"}
-HEAVY = VECTORS | {"apscheduler", "structlog", "textual", "rich"}
+HEAVY = VECTORS | {"apscheduler", "structlog", "textual", "rich", "pydantic"}
 ALLOWED = {"recall": {"numpy"}}  # the word index is read in arrays
 IMPORT_SECONDS_MAX = 0.1
 TRIES = 60  # one that other programs left alone is enough; an idle machine needs one
