@@ -1,23 +1,40 @@
 """What jobs that make no plan have in common: an agent's failure is its own, and told."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from skymem.errors import SkymemError
 from skymem.jobs.workplace import Workplace
+from skymem.model.plan import Plan
 from skymem.stores.catalog import Catalog
 from skymem.stores.files import disk_errors
 
 
-class _Result(Protocol):
+@dataclass(slots=True)
+class AgentResult:
+    """What one run of such a job did about one agent."""
+
     agent: str
-    error: str
-    exit_code: int
+    job: str = ""
+    error: str = ""
+    exit_code: int = 0
+    plans: list[Plan] = field(default_factory=list)
+    """None, ever: what such a job does is counted, not listed."""
 
-    def to_json(self) -> dict[str, Any]: ...
+    def to_json(self) -> dict[str, Any]:
+        """The detail of this agent alone."""
+        detail: dict[str, Any] = {"ok": not self.error, **self.counts()}
+        if self.error:
+            detail |= {"error": self.error, "exit_code": self.exit_code}
+        return detail
+
+    def counts(self) -> dict[str, Any]:
+        """The keys of that detail that are the job's own."""
+        raise NotImplementedError
 
 
-Result = TypeVar("Result", bound=_Result)
+Result = TypeVar("Result", bound=AgentResult)
 
 
 def agent_by_agent(
@@ -37,7 +54,7 @@ def agent_by_agent(
 def detail_of(
     work: Workplace,
     job: str,
-    each: Sequence[_Result],
+    each: Sequence[AgentResult],
     numbers: Mapping[str, Any],
     *,
     started: float,

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
+from skymem.jobs.agent_by_agent import AgentResult, agent_by_agent, detail_of
 from skymem.jobs.clock import check_clock
 from skymem.jobs.move import run_id
 from skymem.jobs.prepare import ready
 from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Entry, Plan
+from skymem.model.plan import Entry
 from skymem.stores.catalog import Catalog
 from skymem.stores.ledger import in_batches
 from skymem.stores.naming import Naming
@@ -29,30 +29,21 @@ DAY_SECONDS = 86_400
 
 
 @dataclass(slots=True)
-class Compacted:
-    """What one run did about one agent's trash."""
+class Compacted(AgentResult):
+    """What one run did about one agent's trash; what is due is listed by `skymem trash list`."""
 
-    agent: str
+    job: str = "compact"
     acted: int = 0
     kept: Counter[str] = field(default_factory=Counter)
-    job: str = "compact"
-    error: str = ""
-    exit_code: int = 0
-    plans: list[Plan] = field(default_factory=list)
-    """None: what is due is counted, and listed by `skymem trash list`."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The detail of this agent alone."""
-        detail: dict[str, Any] = {
-            "ok": not self.error,
+    def counts(self) -> dict[str, Any]:
+        """How much went, and how much stays by which gate."""
+        return {
             "eligible": self.acted + sum(self.kept.values()),
             "acted": self.acted,
             "compacted": self.acted,
             "skipped": dict(self.kept),
         }
-        if self.error:
-            detail |= {"error": self.error, "exit_code": self.exit_code}
-        return detail
 
 
 def compact(

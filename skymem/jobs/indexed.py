@@ -1,20 +1,20 @@
 """What one run of the index job does about one agent: the lots it goes in, the result (row R8)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from skymem.engine.items import Item
-from skymem.model.plan import Plan
+from skymem.jobs.agent_by_agent import AgentResult
 
 BATCH_TEXT_BYTES: Final = 1024 * 1024
 
 
 @dataclass(slots=True)
-class Indexed:
+class Indexed(AgentResult):
     """What one run did about one agent's index."""
 
-    agent: str
+    job: str = "index"
     eligible: int = 0
     """Memories the index may not have had."""
 
@@ -33,16 +33,9 @@ class Indexed:
     let_go: int = 0
     """Memories that had a vector until something took their place."""
 
-    job: str = "index"
-    error: str = ""
-    exit_code: int = 0
-    plans: list[Plan] = field(default_factory=list)
-    """None: what is owed is counted, not listed."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The detail of this agent alone."""
-        detail: dict[str, Any] = {
-            "ok": not self.error,
+    def counts(self) -> dict[str, Any]:
+        """How much it lacked, what was done about that, and how much it has now."""
+        return {
             "eligible": self.eligible,
             "acted": self.embedded,
             "embedded": self.embedded,
@@ -52,9 +45,6 @@ class Indexed:
             "taken_out": self.taken_out,
             "let_go": self.let_go,
         }
-        if self.error:
-            detail["error"] = self.error
-        return detail
 
 
 def batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:

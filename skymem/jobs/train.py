@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from skymem.jobs.agent_by_agent import agent_by_agent, detail_of
+from skymem.jobs.agent_by_agent import AgentResult, agent_by_agent, detail_of
 from skymem.jobs.fitting import Fitted, check_installed, fit, fit_meaning
 from skymem.jobs.learning import Taught, taught_by
 from skymem.jobs.meaning import (
@@ -25,7 +25,6 @@ from skymem.jobs.meaning import (
     runs,
 )
 from skymem.jobs.workplace import Workplace
-from skymem.model.plan import Plan
 from skymem.policy.judging import Verdict, figures, is_surely_better, verdict
 from skymem.policy.prediction import Meaning, Model
 from skymem.policy.teaching import QUESTIONS_LEAST, SPREAD_LEAST, Lesson, spread_of
@@ -40,16 +39,10 @@ HELD_OUT: Final = 4
 
 
 @dataclass(slots=True)
-class Trained:
+class Trained(AgentResult):
     """What a run came to for one agent."""
 
-    agent: str
     job: str = "train"
-    error: str = ""
-    exit_code: int = 0
-    plans: list[Plan] = field(default_factory=list)
-    """None: it moves no memory."""
-
     taken: bool = False
     gate: str = ""
     """Why no model was taken, as a word: `too_little`, `unchanged`, `set_aside`, `worse`."""
@@ -57,14 +50,10 @@ class Trained:
     why: str = ""
     told: dict[str, Any] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """The detail of this agent alone."""
-        detail: dict[str, Any] = {"ok": not self.error, "taken": self.taken, **self.told}
-        if self.why:
-            detail["why"] = self.why
-        if self.error:
-            detail |= {"error": self.error, "exit_code": self.exit_code}
-        return detail
+    def counts(self) -> dict[str, Any]:
+        """Whether a model was taken, and why not."""
+        found = {"taken": self.taken, **self.told}
+        return {**found, "why": self.why} if self.why else found
 
 
 def train(
