@@ -47,7 +47,7 @@ def is_secret_value(name: str, value: str) -> bool:
 
 def _candidates(text: str, *, personal: bool) -> Iterator[Span]:
     """The surest first: what comes later gives way where two overlap."""
-    for kind, signs, pattern, entropy in _SHAPES:
+    for kind, signs, pattern, entropy in _SHAPES if _SHAPE_SIGN.search(text) else ():
         if any(sign in text for sign in signs):
             yield from _by_shape(text, kind, pattern, entropy)
     if "://" in text:
@@ -241,12 +241,21 @@ def sign_pattern(more: Iterable[str] = ()) -> re.Pattern[bytes]:
 def _signs(more: Iterable[str] = ()) -> str:
     signs = {sign for one in SHAPES for sign in one.signs}
     signs.update(_NAME_SIGNS, ("://", ":\\/", "\\u00"), more)
+    others = (*_NAME_SIGNS, "://", ":\\/", "\\u00", *more)
+    return re.compile(_any_of([*_SHAPE_SIGNS, *others]).encode())
+
+
+def _any_of(signs: Iterable[str]) -> str:
+    """A pattern of texts, each distinct first letter of which is compared once."""
     by_first: dict[str, list[str]] = {}
-    for sign in sorted(signs):
+    for sign in sorted({*signs}):
         by_first.setdefault(sign[0], []).append(re.escape(sign[1:]))
     each = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_first.items())
     return "|".join(each)
 
 
 _SIGN: Final = regex(_signs())
+_SHAPE_SIGNS: Final = tuple(sign for one in SHAPES for sign in one.signs)
+_SHAPE_SIGN: Final = re.compile(_any_of(_SHAPE_SIGNS))
+_SIGN: Final = re.compile(sign_pattern().pattern.decode())
 """In every text that holds a secret which is no personal datum."""

@@ -26,6 +26,9 @@ from skymem.stores.words import Doc
 BESIDE: Final = len(fusion.AROUND)
 """Neighbours on either side that have a say."""
 
+ASIDE: Final = 2 * BESIDE
+"""Neighbours on either side that are read at once."""
+
 LOOKED_UP_MAX: Final = 20_000
 """The best by words that are looked through for some that are active."""
 
@@ -106,6 +109,7 @@ class Field:
         self._whole = sum(self._terms.values()) or 1.0
         self._nodes: dict[int, Node] = {}
         self._beside: dict[int, tuple[list[Node], list[Node]]] = {}
+        self._runs: dict[int, tuple[list[Node], int]] = {}
         self._numbers = {one.candidate.id: -1 - place for place, one in enumerate(loose)}
 
     @property
@@ -115,10 +119,8 @@ class Field:
 
     @cached_property
     def _coverage(self) -> "np.typing.NDArray[np.float64]":
-        found = np.zeros(len(self.lexicon), np.float64)
-        for term, weight in self._terms.items():
-            found[self._listed[term]] += weight
-        return found / self._whole
+        weighed = ((self._listed[term], weight) for term, weight in self._terms.items())
+        return self.lexicon.summed(weighed) / self._whole
 
     def _covered_by(self, place: int) -> float:
         had = self._had[place]
@@ -226,14 +228,34 @@ class Field:
             return [], []
         before, after = self._loose_beside(node)
         if not isinstance(node.session, str):
-            number = node.number if node.number >= 0 else len(self.lexicon)
-            docs = self.lexicon.index.beside(node.session, node.time_us, number, BESIDE)
-            sides = [[self._of_doc(one) for one in side] for side in docs]
-            before = sorted((*sides[0], *before), key=_when, reverse=True)[:BESIDE]
-            after = sorted((*sides[1], *after), key=_when)[:BESIDE]
+            sides = self._indexed_beside(node, node.session, node.time_us)
+            before = _merged(sides[0], before, reverse=True)
+            after = _merged(sides[1], after)
         if self._at_us is not None:
             after = [one for one in after if (one.time_us or 0) <= self._at_us]
         return before, after
+
+    def _indexed_beside(
+        self, node: Node, session: int, time_us: int
+    ) -> tuple[list[Node], list[Node]]:
+        """Those of the word index; of what stands beside a place, more is read at once.
+
+        Who is asked about next stands there mostly: the neighbours of the neighbours.
+        """
+        index = self.lexicon.index
+        if node.number < 0:
+            docs = index.beside(session, time_us, len(self.lexicon), BESIDE)
+            return [self._of_doc(one) for one in docs[0]], [self._of_doc(one) for one in docs[1]]
+        if node.number not in self._runs:
+            docs = index.beside(session, time_us, node.number, ASIDE)
+            before, after = ([self._of_doc(one) for one in side] for side in docs)
+            run = [*before[::-1], node, *after]
+            # Those in it whose neighbours are in it as well.
+            begin = 0 if len(before) < ASIDE else BESIDE
+            end = len(run) - (0 if len(after) < ASIDE else BESIDE)
+            self._runs |= {run[place].number: (run, place) for place in range(begin, end)}
+        run, place = self._runs[node.number]
+        return run[max(0, place - BESIDE) : place][::-1], run[place + 1 : place + 1 + BESIDE]
 
     def _loose_beside(self, node: Node) -> tuple[list[Node], list[Node]]:
         places = self._loose_by_session.get(node.session or 0, [])
@@ -329,6 +351,13 @@ def spread(
         )
     )
     return weighed
+
+
+def _merged(indexed: list[Node], loose: list[Node], *, reverse: bool = False) -> list[Node]:
+    """The nearest of both, each in the order of its nearness."""
+    if not loose:
+        return indexed
+    return sorted((*indexed, *loose), key=_when, reverse=reverse)[:BESIDE]
 
 
 def _when(node: Node) -> tuple[int, int]:

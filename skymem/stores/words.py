@@ -42,6 +42,14 @@ fewer lists are written for each."""
 
 ASKED_AT_ONCE: Final = 500
 
+# Both sides in one statement: what each costs is being asked at all.
+_BESIDE: Final = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT doc, id, session, time_us FROM docs WHERE session = ?1 "  # noqa: S608
+    f"AND time_us IS NOT NULL AND (time_us, doc) {sign} (?2, ?3) "
+    f"ORDER BY time_us {order}, doc {order} LIMIT ?4)"
+    for sign, order in (("<", "DESC"), (">", "ASC"))
+)
+
 _SWEEP: Final = ""
 """The name under which it is kept how far the numbers are gone through for what has gone."""
 
@@ -341,16 +349,10 @@ class WordIndex(WordLists):
         self, session: int, time_us: int, doc: int, count: int
     ) -> tuple[list[Doc], list[Doc]]:
         """The `count` memories before and after a place in a conversation, the nearest first."""
-        sides = []
-        for sign, order in (("<", "DESC"), (">", "ASC")):
-            query = (
-                "SELECT doc, id, session, time_us FROM docs WHERE session = ? "  # noqa: S608
-                f"AND time_us IS NOT NULL AND (time_us, doc) {sign} (?, ?) "
-                f"ORDER BY time_us {order}, doc {order} LIMIT ?"
-            )
-            rows = self._run(query, (session, time_us, doc, count))
-            sides.append([Doc(*row) for row in rows])
-        return sides[0], sides[1]
+        rows = self._run(_BESIDE, (session, time_us, doc, count))
+        docs = [Doc(*row) for row in rows]
+        after = sum((one.time_us or 0, one.doc) > (time_us, doc) for one in docs)
+        return docs[: len(docs) - after], docs[len(docs) - after :]
 
     def _ask_each(self, query: str, values: Sequence[Any]) -> Iterator[Any]:
         for start in range(0, len(values), ASKED_AT_ONCE):
