@@ -224,7 +224,7 @@ class Memory:
         Half a surrogate pair, which no index takes, reads as a replacement character (hazard A9).
         """
         text = self.content or "\n".join(_texts_within(self.payload))
-        return text.encode("utf-8", "replace").decode()
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     @property
     def foreign_id(self) -> str | None:

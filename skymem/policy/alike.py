@@ -10,6 +10,7 @@ from typing import Final
 from skymem.model.regex import regex
 from skymem.policy import cues
 from skymem.policy.claims import tokens
+from skymem.policy.rank import ascii_words
 
 WORD_KEY_BYTES: Final = 8
 _WORDS: Final = regex(r"\w+")
@@ -38,7 +39,10 @@ _MOMENT: Final = frozenset(
 
 def word_key(text: str) -> bytes:
     """Hash a text's words in their order: equal for texts that differ in case and punctuation."""
-    words = " ".join(_WORDS.findall(unicodedata.normalize("NFC", text).casefold()))
+    if text.isascii():
+        words = " ".join(ascii_words(text))
+    else:
+        words = " ".join(_WORDS.findall(unicodedata.normalize("NFC", text).casefold()))
     return blake2b(words.encode("utf-8", "replace"), digest_size=WORD_KEY_BYTES).digest()
 
 

