@@ -103,6 +103,7 @@ class Soak:
         self.served = Served(home, self.scratch / "api.log")
         self.writers = Writers(home, self.scratch, self.seed)
         self.commands = Commands(home, self.scratch, self.chance, self.writers.one_of)
+        self.keeper.meanwhile = self.look
         self.acts: dict[str, Callable[[], bool]] = {
             "kill child": self.keeper.kill_child,
             "kill engine": self.keeper.kill_engine,
@@ -124,8 +125,7 @@ class Soak:
         told = begun
         while not self.is_over((now := time.monotonic()) - begun):
             self.keeper.look()
-            self.served.look()
-            self.commands.look(bad=self.keeper.bad)
+            self.look()
             for name in [name for name, at in due.items() if at <= now]:
                 if name in ON_THE_DAEMON and self.is_calm(now - begun):
                     continue
@@ -139,6 +139,11 @@ class Soak:
                 self.tell(now - begun)
             time.sleep(TICK_SECONDS)
         self.stop()
+
+    def look(self) -> None:
+        """See to the API, and to the command that runs."""
+        self.served.look()
+        self.commands.look(bad=self.keeper.bad)
 
     def damage_line(self) -> bool:
         """Half a line, as no writer of ours leaves one: it is to be set aside as it is."""
@@ -167,6 +172,7 @@ class Soak:
 
     def stop(self) -> None:
         """Let everyone finish what they are at."""
+        self.keeper.meanwhile = lambda: None
         self.wrong += self.writers.stop()
         self.commands.wait()
         self.served.end()

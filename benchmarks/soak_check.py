@@ -159,7 +159,7 @@ def _told(what: str, found: list[str]) -> str:
 
 def last_runs(outside: Outside) -> Iterator[str]:
     """Everything that is left to do, by hand."""
-    for words in (("promote",), ("rotate",), ("share",), ("promote",), ("index",)):
+    for words in (("promote",), ("rotate",), ("share",), ("promote",), ("index",), ("train",)):
         told = outside(*words, "--json", seconds=300)
         if told.code:
             yield f"the last {words[0]} ended with {told.code}: {told.out[-300:]} {told.err[-300:]}"

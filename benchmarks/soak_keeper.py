@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ SCHEDULE = """every:
     seconds: 13
   - name: train
     seconds: 29
+    timeout: 30s
 """
 BAD = SCHEDULE.replace("seconds: 1", "seconds: often", 1)
 
@@ -64,6 +66,9 @@ class Keeper:
     counts: Counter[str] = field(default_factory=Counter)
     samples: list[tuple[float, int, int]] = field(default_factory=list)
     """When, which process, and the bytes of memory it had."""
+
+    meanwhile: Callable[[], None] = lambda: None
+    """What is to go on while the daemon ends: the runs in hand may take it a minute."""
 
     bad: bool = False
     """Whether the schedule can't be read now."""
@@ -176,9 +181,10 @@ class Keeper:
         time.sleep(self.chance.uniform(0, 0.5))
         begun = time.monotonic()
         self._process.terminate()
-        try:
-            code = self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
+        while (code := self._process.poll()) is None and time.monotonic() - begun < STOP_SECONDS:
+            self.meanwhile()
+            time.sleep(0.05)
+        if code is None:
             self.wrong.append(f"the daemon did not end in {STOP_SECONDS:.0f} s")
             self._process.kill()
             self._process.wait()
