@@ -30,7 +30,7 @@ from benchmarks.soak_keeper import SCHEDULE, Keeper, killed
 from benchmarks.soak_writers import AGENTS, SEATS, Writers
 from skymem import app
 from skymem.stores.home import HomePaths
-from tests.acceptance.homes import Outside
+from tests.acceptance.homes import Outside, wait_until
 
 TICK_SECONDS = 0.1
 PROGRESS_SECONDS = 10.0
@@ -118,7 +118,12 @@ class Soak:
         }
 
     def run(self) -> None:
-        """Let everyone loose, then have all of them end."""
+        """Let everyone loose, then have all of them end.
+
+        A command about an agent is refused before anybody has written to it.
+        """
+        for directory in (self.outside.paths.agent(name).directory for name in AGENTS):
+            wait_until(directory.is_dir, f"{directory} is there", LATE_SECONDS)
         begun = time.monotonic()
         pace = {name: min(mean, self.seconds / 4) for name, mean in EVERY_SECONDS.items()}
         due = {name: begun + self.chance.uniform(0.3, 1.2) * mean for name, mean in pace.items()}
