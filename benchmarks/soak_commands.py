@@ -25,6 +25,7 @@ from benchmarks.soak_writers import AGENTS, WORDS, end_of
 from tests.acceptance.homes import COMMAND
 
 COMMAND_SECONDS = 120.0
+PATIENT_SECONDS = 15.0
 
 Memory = tuple[str, str, str]
 """Agent, id and text of one that was acknowledged."""
@@ -79,6 +80,7 @@ class Commands:
         self._number = 0
         self._begun = 0.0
         self._next = 0.0
+        self._interrupt_at = float("inf")
         self._was_bad = False
         self._killed = False
         self._paused: dict[str, float] = {}
@@ -99,6 +101,9 @@ class Commands:
         elif now - self._begun > COMMAND_SECONDS:
             self.wrong.append(f"{self._verb.words}: not done in {COMMAND_SECONDS:.0f} s")
             self.kill()
+        elif now >= self._interrupt_at:
+            self._interrupt_at = float("inf")
+            self._running.terminate()
 
     def kill_one(self, *, bad: bool) -> bool:
         """SIGKILL to one in the middle of whatever it does; `bad` as of `look`."""
@@ -146,6 +151,7 @@ class Commands:
     def _start(self, verb: Verb, *, bad: bool) -> None:
         self._verb, self._was_bad, self._killed = verb, bad, False
         self._begun = time.monotonic()
+        self._interrupt_at = self._begun + (PATIENT_SECONDS if verb.interrupted else float("inf"))
         self._number += 1
         agent, name, text = self._memory or (self._chance.choice(AGENTS), "", "")
         filled = {

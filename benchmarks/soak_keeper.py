@@ -36,6 +36,7 @@ SCHEDULE = """every:
     seconds: 1
   - name: index
     seconds: {index}
+    timeout: 60s
   - name: heartbeat
     seconds: 1
   - name: compress

@@ -10,6 +10,9 @@ DEGRADED: Final = frozenset({0, 11, 23, 40})
 ASKED: Final = DEGRADED | {130, 137}
 """A run of the daemon's: it, or its child, may be killed."""
 
+INTERRUPTED: Final = DEGRADED | {130, -15}
+"""It was told to end: at its work, or before it had come to that."""
+
 USAGE: Final = 2
 BUDGET_REACHED: Final = 21
 BAD_SCHEDULE: Final = 78
@@ -40,6 +43,9 @@ class Verb(NamedTuple):
     may_write: str = ""
     """The same of one that never says whether it did."""
 
+    interrupted: bool = False
+    """Whether it is told to end after a while: it goes on until the engine has embedded all."""
+
     refusals: tuple[tuple[int, str], ...] = ()
     """The codes and the words with which it rightly declines: the memory may be elsewhere."""
 
@@ -64,8 +70,8 @@ VERBS: Final = (
     Verb("prune --json", BUSY | {BUDGET_REACHED}),
     Verb("compact --json", BUSY),
     Verb("share --json", BUSY),
-    Verb("train --json", DEGRADED),
-    Verb("index --json", DEGRADED),
+    Verb("train --json", INTERRUPTED, interrupted=True),
+    Verb("index --json", INTERRUPTED, interrupted=True),
     Verb("index --stats --json", DEGRADED),
     Verb("promote --plan {plan} --json", DEGRADED),
     Verb("apply {plan} --json", DEGRADED | {STALE_PLAN}),
