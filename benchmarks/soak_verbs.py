@@ -44,7 +44,7 @@ class Verb(NamedTuple):
     """The same of one that never says whether it did."""
 
     interrupted: bool = False
-    """Whether it is told to end after a while: it goes on until the engine has embedded all."""
+    """Whether it is told to end after a while: it goes on until all is embedded, or replayed."""
 
     refusals: tuple[tuple[int, str], ...] = ()
     """The codes and the words with which it rightly declines: the memory may be elsewhere."""
@@ -118,7 +118,12 @@ VERBS: Final = (
     Verb("report --since 1h --html {scratch}/report.html --json", ALWAYS),
     Verb("metrics", ALWAYS),
     Verb("metrics --textfile {scratch}/soak.prom --json", ALWAYS),
-    Verb("simulate --rules {scratch}/other_rules.yaml --json", ALWAYS, refusals=(NO_PAST,)),
+    Verb(
+        "simulate --rules {scratch}/other_rules.yaml --json",
+        INTERRUPTED,
+        refusals=(NO_PAST,),
+        interrupted=True,
+    ),
     Verb("merge --audit 5 --json", ALWAYS, agent=True),
     Verb("upgrade --json", ALWAYS),
     Verb("doctor --json", frozenset({0, PROBLEMS_FOUND})),
