@@ -57,17 +57,11 @@ def _is_secret_name(name: str) -> bool:
 def _candidates(text: str, *, personal: bool) -> Iterator[Span]:
     """The surest first: what comes later gives way where two overlap."""
     for kind, signs, pattern, entropy in _SHAPES if _SHAPE_SIGN.search(text) else ():
-        if any(sign in text for sign in signs):
-            yield from _by_shape(text, kind, pattern, entropy)
-    if "://" in text:
-        yield from _in_urls(text)
-    if any(sign in text for sign in _NAME_SIGNS) and may_give_by_name(text):
-    for kind, signs, pattern, entropy in _SHAPES:
         if any(map(text.__contains__, signs)):
             yield from _by_shape(text, kind, pattern, entropy)
     if "://" in text:
         yield from _in_urls(text)
-    if any(map(text.__contains__, _NAME_SIGNS)):
+    if any(map(text.__contains__, _NAME_SIGNS)) and may_give_by_name(text):
         yield from _by_name(text)
     if personal:
         yield from _personal(text)
@@ -254,10 +248,7 @@ def sign_pattern(more: Iterable[str] = ()) -> re.Pattern[bytes]:
 
 
 def _signs(more: Iterable[str] = ()) -> str:
-    signs = {sign for one in SHAPES for sign in one.signs}
-    signs.update(_NAME_SIGNS, ("://", ":\\/", "\\u00"), more)
-    others = (*_NAME_SIGNS, "://", ":\\/", "\\u00", *more)
-    return re.compile(_any_of([*_SHAPE_SIGNS, *others]).encode())
+    return _any_of([*_SHAPE_SIGNS, *_NAME_SIGNS, "://", ":\\/", "\\u00", *more])
 
 
 def _any_of(signs: Iterable[str]) -> str:
@@ -269,8 +260,7 @@ def _any_of(signs: Iterable[str]) -> str:
     return "|".join(each)
 
 
-_SIGN: Final = regex(_signs())
 _SHAPE_SIGNS: Final = tuple(sign for one in SHAPES for sign in one.signs)
-_SHAPE_SIGN: Final = re.compile(_any_of(_SHAPE_SIGNS))
-_SIGN: Final = re.compile(sign_pattern().pattern.decode())
+_SHAPE_SIGN: Final = regex(_any_of(_SHAPE_SIGNS))
+_SIGN: Final = regex(_signs())
 """In every text that holds a secret which is no personal datum."""

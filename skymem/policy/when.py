@@ -40,11 +40,6 @@ _NAMED: Final = (
 )
 _NAMES: Final = regex(_NAMED, re.IGNORECASE)
 _NAMES_IN_LOWER_CASE: Final = regex(_NAMED)
-_ISO: Final = regex(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
-_YEAR: Final = regex(r"\b((?:19|20)\d\d)\b")
-_MONTH: Final = regex(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
-_MAY: Final = regex(
-_NAMES_IN_LOWER_CASE: Final = re.compile(_NAMES.pattern)
 _TIME_WORDS: Final = frozenset(
     {"yesterday", "today", "tonight", "tomorrow", "recently", "last", "next", "ago", "since"}
     | {"noon", "midnight", *MONTHS}
@@ -53,12 +48,12 @@ _TIME_WORDS: Final = frozenset(
 )
 """Each of them names a time by itself."""
 
-_NUMBER: Final = re.compile(r"\d{1,2}(?:[ap]m?|st|nd|rd|th)?|(?:19|20)\d\d")
+_NUMBER: Final = regex(r"\d{1,2}(?:[ap]m?|st|nd|rd|th)?|(?:19|20)\d\d")
 """The run of letters and digits by which a date, a year or a time of day begins."""
-_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
-_YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
-_MONTH: Final = re.compile(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
-_MAY: Final = re.compile(
+_ISO: Final = regex(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
+_YEAR: Final = regex(r"\b((?:19|20)\d\d)\b")
+_MONTH: Final = regex(rf"\b({'|'.join(MONTHS)})\b", re.IGNORECASE)
+_MAY: Final = regex(
     r"\b(?:in|of|on|by|during|since|until|early|late|mid|last|\d{1,2}(?:st|nd|rd|th)?)[\s-]+may\b"
     r"|\bmay,?\s+(?:the\s+)?\d",
     re.IGNORECASE,
