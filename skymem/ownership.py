@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,13 @@ from skymem.errors import HomeNotFoundError, NotAllowedError
 from skymem.stores.home import RULES_FILE
 
 GROUP_BITS: Final = stat.S_IRWXG
+
+LOADED_LATE: Final = (
+    "array", "bisect", "calendar", "decimal", "difflib", "heapq", "importlib.metadata",
+    "importlib.resources", "logging", "random", "resource", "secrets", "select", "shlex", "socket",
+    "subprocess", "tempfile", "textwrap", "traceback", "zoneinfo",
+)  # fmt: skip
+"""Of Python's own, what is loaded where it is used."""
 
 
 def enter(choice: HomeChoice, *, become_owner: bool, appending: bool) -> bool:
@@ -37,6 +45,8 @@ def not_owner(choice: HomeChoice) -> str:
 def _drop_to(uid: int, gid: int) -> None:
     import pwd
 
+    for name in LOADED_LATE:  # root's own Python may be out of the owner's reach
+        import_module(name)
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
