@@ -10,7 +10,7 @@ from benchmarks.soak_writers import AGENTS
 from skymem.stores.home import HomePaths
 from tests.acceptance.homes import ROOT, Outside, line
 
-SECONDS = 200
+SECONDS = 600
 
 
 def test_nothing_is_lost_or_doubled_though_everyone_is_killed() -> None:
