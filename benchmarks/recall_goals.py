@@ -6,6 +6,7 @@ All modes are asked each question in turn, so that what a busy machine costs it 
 `benchmarks/recall_quality.py` tells the rest: categories, other question sets, what each part adds.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -95,6 +96,7 @@ def main(directory: Path | None) -> None:
             "of github.com/snap-research/locomo in it"
         )
         return
+    os.environ.pop("SKYMEM_ENGINE", None)
     conversations = locomo(data)
     with tempfile.TemporaryDirectory() as home, patiently():
         app.init_home(Path(home))
