@@ -51,10 +51,7 @@ class Asking(ABC):
         Raises:
             UsageError: more texts than `ALIKE_TEXTS_MAX`, or `least` is not over 0, to 1.
         """
-        if len(texts) > ALIKE_TEXTS_MAX:
-            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
-        beginnings = [text[:ALIKE_CHARACTERS] for text in texts]
-        arguments = {"texts": beginnings, "least": least, "agent": agent}
+        arguments = {"texts": _beginnings(texts), "least": least, "agent": agent}
         return self._call("alike", arguments, deadline_seconds)
 
     def likeness(
@@ -73,10 +70,8 @@ class Asking(ABC):
         Raises:
             UsageError: more texts than `ALIKE_TEXTS_MAX`.
         """
-        if len(texts) > ALIKE_TEXTS_MAX:
-            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
-        beginnings = [one[:ALIKE_CHARACTERS] for one in texts]
-        arguments = {"text": text[:ALIKE_CHARACTERS], "texts": beginnings, "agent": agent}
+        texts = _beginnings(texts)
+        arguments = {"text": text[:ALIKE_CHARACTERS], "texts": texts, "agent": agent}
         return self._call("likeness", arguments, deadline_seconds)
 
     def near(
@@ -95,10 +90,7 @@ class Asking(ABC):
         Raises:
             UsageError: more texts than `ALIKE_TEXTS_MAX`, or `least` is not over 0, to 1.
         """
-        if len(texts) > ALIKE_TEXTS_MAX:
-            raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
-        beginnings = [text[:ALIKE_CHARACTERS] for text in texts]
-        arguments = {"texts": beginnings, "least": least, "agent": agent}
+        arguments = {"texts": _beginnings(texts), "least": least, "agent": agent}
         return self._call("near", arguments, deadline_seconds)
 
     def vectors(
@@ -112,11 +104,7 @@ class Asking(ABC):
         Raises:
             UsageError: more texts than `ALIKE_TEXTS_MAX`.
         """
-        if len(texts) > ALIKE_TEXTS_MAX:
-            raise UsageError(
-                f"{len(texts)} texts are more than are asked about ({ALIKE_TEXTS_MAX})"
-            )
-        arguments = {"texts": [one[:ALIKE_CHARACTERS] for one in texts], "agent": agent}
+        arguments = {"texts": _beginnings(texts), "agent": agent}
         told = self._call("vectors", arguments, deadline_seconds)
         return told["model"], [None if one is None else floats(one) for one in told["vectors"]]
 
@@ -154,6 +142,13 @@ class Asking(ABC):
         if time.monotonic() + LOADING_SECONDS >= deadline:
             raise EngineUnavailableError("the cross-encoder is still being loaded")
         time.sleep(LOADING_SECONDS)
+
+
+def _beginnings(texts: Sequence[str]) -> list[str]:
+    """What counts of each of some texts, of which there are not too many."""
+    if len(texts) > ALIKE_TEXTS_MAX:
+        raise UsageError(f"{len(texts)} texts are more than are compared ({ALIKE_TEXTS_MAX})")
+    return [text[:ALIKE_CHARACTERS] for text in texts]
 
 
 def floats(spelled: str) -> "array[float]":

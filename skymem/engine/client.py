@@ -100,16 +100,11 @@ class Engine(Asking):
         return self._call("drop", {"agent": agent, "ids": [*ids]}, CHANGE_SECONDS)
 
     def missing(
-        self,
-        agent: str,
-        collection: str,
-        items: Sequence[tuple[str, str]],
-        *,
-        deadline_seconds: float = ASK_SECONDS,
+        self, agent: str, collection: str, items: Sequence[tuple[str, str]]
     ) -> dict[str, Any]:
         """Which of these (id, digest) the index lacks; `missing`, `epoch`."""
         arguments = {"agent": agent, "collection": collection, "items": [[*each] for each in items]}
-        return self._call("missing", arguments, deadline_seconds)
+        return self._call("missing", arguments, ASK_SECONDS)
 
     def ids(
         self,
@@ -147,15 +142,13 @@ class Engine(Asking):
         }
         return self._call("query", arguments, deadline_seconds)
 
-    def stats(
-        self, agent: str, sample: int, *, deadline_seconds: float = CHANGE_SECONDS
-    ) -> dict[str, Any]:
+    def stats(self, agent: str, sample: int) -> dict[str, Any]:
         """What should be in the index beside what is, and how many of `sample` find themselves."""
-        return self._call("stats", {"agent": agent, "sample": sample}, deadline_seconds)
+        return self._call("stats", {"agent": agent, "sample": sample}, CHANGE_SECONDS)
 
-    def rebuild(self, agent: str, *, deadline_seconds: float = CHANGE_SECONDS) -> dict[str, Any]:
+    def rebuild(self, agent: str) -> dict[str, Any]:
         """Begin a new generation of the agent's index, made in the background."""
-        return self._call("rebuild", {"agent": agent}, deadline_seconds)
+        return self._call("rebuild", {"agent": agent}, CHANGE_SECONDS)
 
     def purge(self, agent: str) -> dict[str, Any]:
         """Keep no vector that no memory needs, in cache or index; the latter is made anew."""

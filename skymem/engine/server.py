@@ -30,6 +30,7 @@ from skymem.errors import BusyError, ConfigurationError, SkymemError, UsageError
 from skymem.model.rules import EngineRules
 from skymem.stores.files import Files
 from skymem.stores.home import HomePaths
+from skymem.stores.stamp import Identity, identity_of
 
 STUCK: Final = 70
 """The exit code of an engine whose worker does not come back."""
@@ -303,14 +304,6 @@ def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         return  # the loop has ended, and with it everybody who waited
 
 
-def _names(paths: HomePaths) -> tuple[tuple[int, int], ...]:
+def _names(paths: HomePaths) -> tuple[Identity, ...]:
     """Which files stand under the names of socket and lock; others can't be ours."""
-    found = []
-    for path in (paths.engine_socket, paths.engine_lock):
-        try:
-            status = os.lstat(path)
-        except OSError:
-            found.append((0, 0))
-        else:
-            found.append((status.st_dev, status.st_ino))
-    return tuple(found)
+    return identity_of(paths.engine_socket), identity_of(paths.engine_lock)

@@ -32,7 +32,7 @@ from skymem.hooks.run import answer_of, spelled
 from skymem.policy.admit import check_agent_name
 from skymem.stores.home import HomePaths
 from skymem.stores.short_lines import read_ahead
-from skymem.stores.stamp import Stamp, stamp_of
+from skymem.stores.stamp import Identity, Stamp, identity_of, stamp_of
 
 IDLE_SECONDS: Final = 1800.0
 TICK_SECONDS: Final = 5.0
@@ -242,17 +242,9 @@ def _be_in(environment: list[bytes]) -> None:
     time.tzset()
 
 
-def _names(paths: HomePaths) -> tuple[tuple[int, int], ...]:
+def _names(paths: HomePaths) -> tuple[Identity, ...]:
     """What stands under the names of home, socket and lock: other files can't be ours."""
-    found = []
-    for path in (paths.root, paths.hook_socket, paths.hook_lock):
-        try:
-            status = os.lstat(path)
-        except OSError:
-            found.append((0, 0))
-        else:
-            found.append((status.st_dev, status.st_ino))
-    return tuple(found)
+    return tuple(identity_of(one) for one in (paths.root, paths.hook_socket, paths.hook_lock))
 
 
 def _code() -> tuple[Stamp | None, ...]:

@@ -187,7 +187,7 @@ class Indexing:
             raise _OtherwiseNowError
 
     def _ids_of_short(self) -> set[str]:
-        there = {entry.id for entry in named_short(self._shelf, self._catalog)}
+        there = {entry.id for entry in every_short(self._shelf, self._catalog)}
         return there - vectorless(self._catalog, self._agent)
 
     def _pass(self, piece: Piece, reaches: int) -> None:
@@ -199,7 +199,7 @@ class Indexing:
         self._short.clear()
         self._work.ask(self._catalog, self._shelf, lambda: None)
         digests = bytearray()
-        for batch in _in_lots(named_short(self._shelf, self._catalog)):
+        for batch in _in_lots(every_short(self._shelf, self._catalog)):
             self._hand_over_entries(batch)
             digests += b"".join(entry.digest for entry in batch)
         self._cursors.short_passed(hash_of(bytes(digests)))
@@ -281,8 +281,11 @@ class _TimeUpError(Exception):
     """The run has had its time."""
 
 
-def named_short(shelf: Shelf, catalog: Catalog) -> Iterator[Entry]:
-    """Yield what short-term holds, each line with its id; `catalog` is caught up."""
+def every_short(shelf: Shelf, catalog: Catalog) -> Iterator[Entry]:
+    """Yield every line of short-term with its id, elsewhere or not; `catalog` is caught up.
+
+    A reader is given less: see `stores.short_lines.named_short`.
+    """
     naming = Naming(shelf.paths.name, catalog)
     readable = (entry for entry in shelf.short_entries() if isinstance(entry, Entry))
     for lot in _in_lots(readable):

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from skymem.errors import DiskError, EngineUnavailableError, SkymemError
 from skymem.jobs import erase_end
 from skymem.jobs.detail import building_words
-from skymem.jobs.index import (
-    BATCH,
-    COLLECTIONS,
-    index_agents,
-    is_owed,
-    named_short,
-)
+from skymem.jobs.index import BATCH, COLLECTIONS, every_short, index_agents, is_owed
 from skymem.jobs.indexed import Indexed
 from skymem.jobs.stale import ids_of_index
 from skymem.jobs.words import keep_words
@@ -299,7 +293,7 @@ def _ids_of_lines(work: Workplace, catalog: Catalog, agent: str, tiers: Sequence
     if "short" in tiers:
         if not work.rules.engine.recent:
             return set()
-        found |= {entry.id for entry in named_short(work.shelf(agent), catalog)}
+        found |= {entry.id for entry in every_short(work.shelf(agent), catalog)}
     return found - vectorless(catalog, agent)
 
 

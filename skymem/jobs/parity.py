@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol
 
-from skymem.jobs.index import named_short
+from skymem.jobs.index import every_short
 from skymem.jobs.watched import WORDS_MAX, watched
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog
@@ -146,7 +146,7 @@ def queries(work: Workplace, catalog: Catalog, agent: str) -> dict[str, str]:
     shelf = work.shelf(agent)
     often = most_recalled(work.paths, agent) if work.rules.recall_log else ()
     memories = work.ask(catalog, shelf, lambda: watched(shelf, catalog, often))
-    short = [(entry.id, entry.memory) for entry in named_short(shelf, catalog)]
+    short = [(entry.id, entry.memory) for entry in every_short(shelf, catalog)]
     kept = shelf.read(catalog.find(agent, list(_sample(catalog, agent))))
     sample = [(one.id, one.memory) for one in kept]
     for name, memory in [*sample, *short[:: max(1, len(short) // QUERIES_MAX)]]:

@@ -1,4 +1,4 @@
-"""Which memories are recalled most: a bounded count of ids, for canaries (row X4).
+"""Which memories are recalled most: a bounded count of ids, for canaries and for prune (row X4).
 
 Small, derived from use, and never in the way of an answer: a count that can't be written is lost.
 Switched off by `recall_log: false`.
