@@ -32,6 +32,14 @@ class Agent:
         self.keeper = keeper
         self._compacted_at = -1
 
+    def coarsen(self) -> bool:
+        """Make some more of the matrix quick to scan, where it is scanned; False when that is done.
+
+        Until then, what is not is slower to scan, and the answer is the same.
+        """
+        store = self.store
+        return store.count <= SCAN_ROWS_MAX and store.matrix.coarsen(store.count)
+
     def compact(self, paths: HomePaths) -> bool:
         """Compact the matrix where it is worth it; looked at once for every state of the store.
 

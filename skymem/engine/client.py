@@ -183,7 +183,9 @@ class Engine(Asking):
                 dialogue.close()
 
     def running(self) -> bool:
-        """Whether an engine answers now."""
+        """Whether an engine answers now: the one that is connected, if any, else any."""
+        if self._pid == os.getpid() and self._dialogue is not None and self._dialogue.is_open():
+            return True
         dialogue = self._dial()
         if dialogue is None:
             return False

@@ -68,6 +68,16 @@ class Dialogue:
             raise GoodbyeError
         return answer
 
+    def is_open(self) -> bool:
+        """Whether the other side has neither gone nor said goodbye: unasked, it says nothing else."""
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def close(self) -> None:
         """Close the connection."""
         self._end()

@@ -329,7 +329,7 @@ class HomeIndex(Changing):
         return bool(self._unvisited())
 
     def _tend_agent(self, found: Agent) -> bool:
-        if found.keeper.step(found.store):
+        if found.keeper.step(found.store) or found.coarsen():
             return True
         if found.keeper.is_waiting:
             return False

@@ -5,6 +5,7 @@ and never shifts what comes after. A row's checksum is in the register and compa
 is opened: a row cut off, zeroed or swapped is found before it is searched.
 """
 
+import contextlib
 import mmap
 import os
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from skymem.engine.coarse import BLOCK_ROWS, Coarse
 from skymem.engine.room import open_kept
 from skymem.engine.vectors import Vectors
 from skymem.errors import EngineUnavailableError
@@ -26,6 +28,12 @@ BLOCK_BYTES: Final = 4 * 1024 * 1024
 
 SHARE_BYTES: Final = 8 * 1024 * 1024
 """Of a scan, what is worth a thread: less takes half a millisecond."""
+
+COMPARED_SHARE_MAX: Final = 0.05
+"""Of all rows, those that are compared one by one; with more, all of them in a row are quicker."""
+
+GATHERED_ROWS: Final = 256
+"""Of these, so many are copied at once: little enough to be the same piece of memory each time."""
 
 NORM_TOLERANCE: Final = 1e-3
 RESIDENT_BYTES_MAX: Final = 192 * 1024 * 1024
@@ -51,6 +59,7 @@ class Matrix:
         self._view: Vectors = np.empty((0, dimension), np.float32)
         self._map: mmap.mmap | None = None
         self._threads = threads
+        self._coarse: Coarse | None = None
         with disk_errors(path):
             known = path.exists()
             self._fd = open_kept(path, files)
@@ -74,6 +83,8 @@ class Matrix:
         with disk_errors(self.path):
             view = memoryview(np.ascontiguousarray(vectors, np.float32).data).cast("B")
             offset = start * self.stride
+            if self._coarse is not None:
+                self._coarse.forget(start)
             while view:
                 written = os.pwrite(self._fd, view, offset)
                 offset += written
@@ -114,6 +125,45 @@ class Matrix:
         self.release(count)
         return found
 
+    def coarsen(self, count: int) -> bool:
+        """Make some more of the first `count` rows quick to look through; False at their end."""
+        if self._coarse is None:
+            if count < BLOCK_ROWS:
+                return False
+            self._coarse = _coarse(self.dimension)
+        if self._coarse is None or count - self._coarse.count < BLOCK_ROWS:
+            return False
+        start = self._coarse.count
+        self._coarse.take(self.rows(count)[start : start + BLOCK_ROWS])
+        if self._map is not None:  # most of it is not read again
+            self._map.madvise(mmap.MADV_DONTNEED)
+        return True
+
+    def nearest(
+        self, count: int, queries: Vectors, among: NDArray[np.intp], limit: int
+    ) -> NDArray[np.intp]:
+        """Of some of the first `count` rows, the `limit` nearest to any of `queries`."""
+        if len(among) <= limit:
+            return among
+        coarse = self._coarse
+        if coarse is not None and coarse.count <= count:
+            scores = np.empty(count, np.float32)
+            off = coarse.scores(queries, scores)
+            _multiply(self.rows(count)[coarse.count :], queries, scores[coarse.count :])
+            about = scores[among]
+            least = np.partition(about, -limit)[-limit] - 2 * off
+            possible = among[about >= least]
+            if len(possible) <= COMPARED_SHARE_MAX * count:
+                among = possible
+                products = np.empty(len(among), np.float32)
+                rows = self.rows(count)
+                for start in range(0, len(among), GATHERED_ROWS):
+                    some = slice(start, start + GATHERED_ROWS)
+                    _multiply(rows[among[some]], queries, products[some])
+                return among[np.argpartition(products, -limit)[-limit:]]
+        products = self.products(count, queries)[among]
+        return among[np.argpartition(products, -limit)[-limit:]]
+
     def release(self, count: int) -> None:
         """Give pages back to the kernel, which keeps them cached, so that memory stays flat."""
         if self._map is not None and count * self.stride > RESIDENT_BYTES_MAX:
@@ -128,7 +178,16 @@ class Matrix:
         """Let the file go; the map goes with the last array that looks into it."""
         self._view = np.empty((0, self.dimension), np.float32)
         self._map = None
+        self._coarse = None
         os.close(self._fd)
+
+
+def _coarse(dimension: int) -> Coarse | None:
+    from skymem.engine.onnx import byte_product
+
+    with contextlib.suppress(EngineUnavailableError):
+        return Coarse(byte_product(dimension))
+    return None
 
 
 def _multiply(rows: Vectors, queries: Vectors, found: Vectors) -> None:

@@ -19,6 +19,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 from tokenizers.implementations.base_tokenizer import BaseTokenizer
 
+from skymem.engine.coarse import Product
 from skymem.engine.embedding import (
     WINDOW_CHARACTERS,
     ModelIdentity,
@@ -131,6 +132,59 @@ class OnnxEmbedder:
         weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
         mean: Vectors = np.matmul(weights[:, None, :], tokens)[:, 0]  # without a copy of tokens
         return mean
+
+
+def byte_product(dimension: int) -> Product:
+    """The product of `coarse`: a graph of one operation, which does it in a byte a number.
+
+    Raises:
+        EngineUnavailableError: the runtime has no such operation.
+    """
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = _QUIET
+    try:
+        session = ort.InferenceSession(
+            _graph(dimension), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+    except LOAD_ERRORS as error:
+        raise EngineUnavailableError(f"no product of bytes: {error}") from error
+
+    def product(row: NDArray[np.uint8], columns: NDArray[np.int8]) -> NDArray[np.int32]:
+        found: NDArray[np.int32] = session.run(None, {"row": row, "columns": columns})[0][0]
+        return found
+
+    return product
+
+
+def _graph(dimension: int) -> bytes:
+    """The model `sums = MatMulInteger(row, columns)`, in the format of ONNX (protobuf)."""
+
+    def field(number: int, value: bytes | str | int) -> bytes:
+        if isinstance(value, int):
+            return _varint(number << 3) + _varint(value)
+        data = value.encode() if isinstance(value, str) else value
+        return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+    def tensor(name: str, kind: int, *sizes: int | str) -> bytes:
+        each = (field(1, field(1, one) if isinstance(one, int) else field(2, one)) for one in sizes)
+        return field(1, name) + field(2, field(1, field(1, kind) + field(2, b"".join(each))))
+
+    node = field(1, "row") + field(1, "columns") + field(2, "sums") + field(4, "MatMulInteger")
+    graph = field(1, node) + field(2, "coarse")
+    graph += field(11, tensor("row", 2, 1, dimension))  # of uint8
+    graph += field(11, tensor("columns", 3, dimension, "count"))  # of int8
+    graph += field(12, tensor("sums", 6, 1, "count"))  # of int32
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
+
+
+def _varint(number: int) -> bytes:
+    parts = []
+    while number > 127:
+        parts.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*parts, number])
 
 
 def _open_session(weights: Path, threads: int) -> Any:

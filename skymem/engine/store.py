@@ -208,11 +208,8 @@ class Store:
 
         A row may have lost its memory since: who ranks them asks the register.
         """
-        scores = self.matrix.products(self.count, queries)
         used = np.flatnonzero(self._bits[: self.count] & np.uint8(mask))
-        if len(used) > limit:
-            used = used[np.argpartition(scores[used], -limit)[-limit:]]
-        return used
+        return self.matrix.nearest(self.count, queries, used, limit)
 
     def used(self, mask: int) -> int:
         """How many rows a scan for `mask` can find, at most."""
