@@ -69,7 +69,7 @@ class Dialogue:
         return answer
 
     def is_open(self) -> bool:
-        """Whether the other side has neither gone nor said goodbye: unasked, it says nothing else."""
+        """Whether the other side has not gone or said goodbye: unasked, it says nothing else."""
         try:
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
