@@ -65,7 +65,7 @@ def timed(call: Callable[[str], object], queries: Sequence[str]) -> Figures:
 def build(name: str, count: int) -> Figures:
     """Make the word index, as a job does, in a process of its own."""
     code = (
-        "import resource, sys, time; from skymem import app\n"
+        "import sys, time; from pathlib import Path; from skymem import app\n"
         "home = app.open_home(sys.argv[1]); work = home.workplace()\n"
         f"shelf = home.shelf({AGENT!r})\n"
         "with work.catalog() as catalog:\n"
@@ -74,7 +74,9 @@ def build(name: str, count: int) -> Figures:
         "        wall, cpu = time.perf_counter(), time.process_time()\n"
         "        words.catch_up(shelf, catalog)\n"
         "        print(time.perf_counter() - wall, time.process_time() - cpu)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        # Its own peak: `getrusage` would tell that of the process it was forked from.
+        "peak = Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]\n"
+        "print(int(peak) / 1024)"
     )
     told = subprocess.check_output([sys.executable, "-c", code, name], text=True).split()
     seconds, cpu, rss = map(float, told)

@@ -11,12 +11,16 @@ EVIDENCE: Final = "evidence"
 REMOVED: Final = "removed"
 """Superseded by what is in trash: no more, unless something took the place of that as well."""
 
+_REFERRING: Final = frozenset({"supersedes", "evidence_ids"})
+
 Link: TypeAlias = tuple[str, str, str]
 """What is referred to, how, and by which memory."""
 
 
 def links_of(name: str, memory: Memory) -> Iterator[Link]:
     """What a memory refers to; itself is nothing to refer to."""
+    if _REFERRING.isdisjoint(memory.fields) and _REFERRING.isdisjoint(memory.metadata):
+        return  # as nearly all are
     for target in memory.supersedes:
         if target != name:
             yield target, SUPERSEDES, name

@@ -21,6 +21,7 @@ from skymem.stores.catalog_file import (
     connect_in_memory,
     connect_to_copy,
     set_aside,
+    with_room,
 )
 from skymem.stores.catalog_gone import forget_files
 from skymem.stores.files import Files
@@ -175,7 +176,7 @@ class Catalog:
         if not changed and rows.keys() <= on_disk.keys():
             return
         same = on_disk.keys() - changed
-        with self._writing():
+        with with_room(self._database), self._writing():
             gone = {
                 name: row.file
                 for name, row in rows.items()

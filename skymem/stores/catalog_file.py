@@ -129,6 +129,10 @@ _STEPS: Final = {
 
 COPY_TRIES: Final = 3
 
+ROOM_KIB: Final = 64_000
+"""How much of its file a catalog holds while it reads many lines: their ids come in no order, and
+what is not held is read and written again for nearly every one of them."""
+
 
 def catalog_path(paths: HomePaths) -> Path:
     """Where the catalog of a home lies."""
@@ -212,6 +216,18 @@ def prepared(database: sqlite3.Connection) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+@contextlib.contextmanager
+def with_room(database: sqlite3.Connection) -> Iterator[None]:
+    """Let a catalog hold much of its file while many lines are read, and no longer."""
+    (usual,) = database.execute("PRAGMA cache_size").fetchone()
+    database.execute(f"PRAGMA cache_size = -{ROOM_KIB}")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(sqlite3.Error):
+            database.execute(f"PRAGMA cache_size = {usual}")
 
 
 def _upgrade(database: sqlite3.Connection) -> None:

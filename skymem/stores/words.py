@@ -40,6 +40,9 @@ BATCHES: Final = 8
 """Of these, what is written as one segment, in one transaction: the more memories have a word, the
 fewer lists are written for each."""
 
+ROOM_KIB: Final = 16_000
+"""How much of its file is held by who takes in what is new: ids come in no order."""
+
 ASKED_AT_ONCE: Final = 500
 
 # Both sides in one statement: what each costs is being asked at all.
@@ -138,6 +141,7 @@ class WordIndex(WordLists):
         if known == rows:
             return True
         on_disk = dict(tier_files(shelf.paths))
+        self._run(f"PRAGMA cache_size = -{ROOM_KIB}")
         try:
             for name in sorted(known.keys() & on_disk.keys()):
                 source = _Source(shelf, catalog, on_disk[name], known[name])

@@ -55,6 +55,22 @@ def test_what_was_appended_is_read_and_nothing_else(catalog: Catalog, desk: Desk
     assert catalog.counts("sky")[0].memories == 8001
 
 
+def test_of_ids_in_no_order_what_was_written_is_not_read_again(desk: Desk) -> None:
+    """Each goes somewhere else in the file: as much of that is held as the reading needs."""
+    with desk.tiers.long_term.open("wb") as stream:
+        for number in range(16_000):
+            stream.write(line(f"m{number}", 0.9))
+    made = Catalog.on_disk(desk.paths, Files())
+    usual = made.database.execute("PRAGMA cache_size").fetchone()
+    reads, _ = catch_up(made, desk)
+    held = made.database.execute("PRAGMA cache_size").fetchone()
+    made.close()
+
+    lines, kept = desk.tiers.long_term.stat().st_size, catalog_path(desk.paths).stat().st_size
+    assert reads < lines + 2 * kept + SIZE  # of the catalog once: from its log to its file
+    assert held == usual  # and given back
+
+
 def test_files_that_did_not_change_are_not_read(catalog: Catalog, desk: Desk) -> None:
     reads, rows = catch_up(catalog, desk)
     assert (reads < 20_000, rows) == (True, 0)
