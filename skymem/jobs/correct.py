@@ -12,11 +12,10 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.identity import derived_id, digest
 from skymem.model.memory import Memory
-from skymem.model.plan import Addition, Damage, Plan
+from skymem.model.plan import Addition, Plan
 from skymem.model.spelling import compose
 from skymem.policy.alike import copy_key, word_key
 from skymem.policy.importance import worth
-from skymem.policy.promote import quarantine
 from skymem.policy.trust import given, most, trust_of
 from skymem.stores.lifecycle import Lifecycle
 
@@ -71,11 +70,7 @@ def _copies(sight: Sight, found: Plan, wrong: Memory) -> Iterator[str]:
     None that names another user, tenant or scope: what is wrong of one may be right of another.
     """
     said = copy_key(wrong.content)
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
+    for entry in sight.entries_for(found):
         if _is_copy(entry.memory, said, wrong):
             yield entry.id
     life = Lifecycle(sight.catalog, sight.agent, sight.work.rules.kinds)

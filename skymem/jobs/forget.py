@@ -11,8 +11,8 @@ from skymem.jobs import removal
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.memory import Memory
-from skymem.model.plan import Damage, Decision, Plan, Reason, Stored
-from skymem.policy.promote import leave, quarantine, repeat
+from skymem.model.plan import Decision, Plan, Reason, Stored
+from skymem.policy.promote import leave, repeat
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import read_protection
 from skymem.stores.shelf import tier_entries
@@ -56,11 +56,7 @@ def plan(sight: Sight, wanted: Wanted) -> Plan:
 
 def _decide_short(sight: Sight, wanted: Wanted, found: Plan, reason: Reason) -> None:
     chosen: set[str] = set()
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
+    for entry in sight.entries_for(found):
         if entry.elsewhere:  # or a forget that was killed would leave it in both places
             found.decisions.append(repeat(entry, entry.elsewhere))
         elif entry.id in chosen:  # an exact repeat leaves with its twin (design §3)

@@ -15,9 +15,8 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.chunk import CHUNK, citation_of, document_key, same
 from skymem.model.memory import Memory
-from skymem.model.plan import Addition, Damage, Decision, Plan, Reason
+from skymem.model.plan import Addition, Decision, Plan, Reason
 from skymem.model.spelling import read_line
-from skymem.policy.promote import quarantine
 from skymem.stores.catalog import Catalog
 from skymem.stores.lifecycle import Lifecycle
 from skymem.stores.protection import Protection, read_protection
@@ -63,11 +62,8 @@ def ingest(documents: Sequence[Saying], touched: set[str]) -> Job:
 def plan(sight: Sight, documents: Sequence[Saying], touched: set[str]) -> Plan:
     """Decide what is new of each document, and what is no more."""
     found = Plan(INGEST, sight.agent)
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
+    for _ in sight.entries_for(found):
+        pass  # none of them is a document, and all of them are read: see `Reading`
     for one in documents:
         before = len(found.additions) + len(found.decisions)
         _decide(sight, one, found)

@@ -6,9 +6,9 @@ from skymem.errors import UnknownMemoryError
 from skymem.jobs.merge import apply
 from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
-from skymem.model.plan import Damage, Decision, Plan, Reason
+from skymem.model.plan import Decision, Plan, Reason
 from skymem.policy.merge import MergeItem, merged_summary
-from skymem.policy.promote import quarantine, repeat
+from skymem.policy.promote import repeat
 
 
 def merge_notes(ids: Collection[str]) -> Job:
@@ -48,11 +48,7 @@ def plan(sight: Sight, ids: Collection[str]) -> Plan:
 def _in_short(sight: Sight, ids: Collection[str], found: Plan) -> dict[str, MergeItem]:
     """Those that short-term has; their exact repeats, and damage, leave it by `found`."""
     items: dict[str, MergeItem] = {}
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
+    for entry in sight.entries_for(found):
         if entry.id in items:
             found.decisions.append(repeat(entry, "this run"))
         elif entry.id in ids and not entry.elsewhere:

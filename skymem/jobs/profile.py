@@ -16,12 +16,11 @@ from skymem.jobs.sight import Sight
 from skymem.jobs.table import Job
 from skymem.model.marks import SENSITIVE
 from skymem.model.memory import Memory
-from skymem.model.plan import Damage, Plan
+from skymem.model.plan import Plan
 from skymem.model.records import Statement
 from skymem.policy.draft import Draft
 from skymem.policy.faithful import check
 from skymem.policy.living import Living, RecordKey
-from skymem.policy.promote import quarantine
 from skymem.policy.summary import extractive
 
 COUNTED: Final = frozenset({"number", "time", "id"})
@@ -84,11 +83,7 @@ def apply(carrying: Carrying) -> str:
 def _evidence(sight: Sight, found: Plan, names: Collection[str]) -> dict[str, Memory]:
     """Read what is cited, wherever it is, in the order it is cited."""
     memories: dict[str, Memory] = {}
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-            continue
-        found.lines += 1
+    for entry in sight.entries_for(found):
         if entry.id in names and not entry.elsewhere:
             memories.setdefault(entry.id, entry.memory)
     rest = [name for name in names if name not in memories]

@@ -15,12 +15,11 @@ from skymem.jobs.move import Carrying
 from skymem.jobs.sight import Sight
 from skymem.jobs.workplace import Workplace
 from skymem.model.memory import Memory
-from skymem.model.plan import Addition, Damage, Decision, Plan, Reason
+from skymem.model.plan import Addition, Decision, Plan, Reason
 from skymem.model.rules import ShareRule
 from skymem.model.spelling import read_line
 from skymem.model.strict_json import LineDamage
 from skymem.policy.bound import EVERYONE
-from skymem.policy.promote import quarantine
 from skymem.policy.share import (
     SHARED_FROM,
     WITHDRAWN,
@@ -63,11 +62,8 @@ def plan(sight: Sight) -> Plan:
     if sight.work.bound is not None:
         raise sight.work.crossing(EVERYONE)
     found = Plan("share", sight.agent)
-    for entry in sight.reading.entries():
-        if isinstance(entry, Damage):
-            found.decisions.append(quarantine(entry))
-        else:
-            found.lines += 1
+    for _ in sight.entries_for(found):
+        pass  # nothing of short-term is shared, and all of it is read: see `Reading`
     there = {name: source for name, source, _ in copies_in(sight.shelf)}
     shared = _shared_with(sight, {*there.values()})
     found.additions += _missing(sight, shared, there.keys())
