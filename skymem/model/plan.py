@@ -56,11 +56,8 @@ class Stored(NamedTuple):
     start: int
     end: int
     time_us: int | None
-    expires_us: int | None
     importance: float
     """What its writer says, else what its kind is worth."""
-
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from skymem.stores.catalog import LOOKUP_IDS, Catalog
 
 # The planner, which has no statistics, would read the whole table: each question names its index.
 _STORED: Final = (
-    "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
+    "SELECT id, tier, name, start, end, time_us, importance, kind "
     "FROM memories {} CROSS JOIN files USING (file) "
     "WHERE memories.agent = ? AND tier IN ('long', 'archive') AND {}"
 )
@@ -24,7 +24,7 @@ _LASTING: Final = (
     "AND (expires_us IS NULL OR expires_us > ?) AND id IN ({})"
 )
 _OF_FILE: Final = (
-    "SELECT id, tier, name, start, end, time_us, expires_us, importance, kind "
+    "SELECT id, tier, name, start, end, time_us, importance, kind "
     "FROM files CROSS JOIN memories INDEXED BY memories_by_place USING (file) "
     "WHERE files.agent = ? AND name = ? AND tier IN ('long', 'archive') ORDER BY start"
 )
@@ -317,6 +317,6 @@ class Lifecycle:
         return [self._stored(row) for row in rows]
 
     def _stored(self, row: Sequence[Any]) -> Stored:
-        name, tier, file, start, end, time_us, expires_us, importance, kind = row
+        name, tier, file, start, end, time_us, importance, kind = row
         worth = self._kinds.of(kind or None).importance if importance is None else importance
-        return Stored(name, tier, file, start, end, time_us, expires_us, worth, kind)
+        return Stored(name, tier, file, start, end, time_us, worth)

@@ -10,7 +10,7 @@ from skymem.model.plan import Damage, Entry, Plan, Stored
 from skymem.model.rules import PruneRules
 from skymem.policy.archives import ArchiveFile
 from skymem.policy.prune import PruneView, plan_prune
-from skymem.policy.standing import Chains, Link, expires_us
+from skymem.policy.standing import Chains, Link
 
 DAY = 86_400
 DAY_US = DAY * 1_000_000
@@ -63,9 +63,7 @@ class World:
                 place * WIDTH,
                 place * WIDTH + WIDTH,
                 memory.time_us,
-                expires_us(memory),
                 0.2,
-                memory.kind or "",
             )
             for place, (name, memory) in enumerate(self.files.get(file, ()))
         ]
