@@ -261,6 +261,7 @@ def test_a_full_disk_for_one_agent_does_not_stop_the_next(indexer: Indexer) -> N
     assert (detail["ok"], detail["embedded"], detail["rag_pending"]) == (False, 3, 3)
     assert "no space left" in detail["error"]
     assert "no space left" in detail["agents"]["milton"]["error"]
+    assert detail["agents"]["milton"]["exit_code"] == 74
     assert detail["agents"]["sky"]["ok"]
 
 
