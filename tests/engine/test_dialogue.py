@@ -1,4 +1,4 @@
-"""A connection that its holder forgets is closed, and nothing is said of it."""
+"""A connection tells whether it is open; one that its holder forgets is closed without a word."""
 
 import gc
 import socket
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from skymem.engine.dialogue import Dialogue
+from skymem.engine.wire import GOODBYE, pack
 from skymem.stores.lock import never_stopped
 
 
@@ -25,3 +26,18 @@ def test_one_that_is_forgotten_in_a_cycle_is_closed_without_a_word(
     with theirs:
         assert theirs.recv(1) == b""
     assert said == []
+
+
+@pytest.mark.parametrize("end", ["goodbye", "closed"])
+def test_it_is_open_until_the_other_side_goes(end: str) -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    dialogue = Dialogue(ours, never_stopped)
+    assert dialogue.is_open()
+    if end == "goodbye":
+        theirs.sendall(pack(GOODBYE))
+        assert not dialogue.is_open()
+        assert not dialogue.is_open()  # it was looked at, not taken
+    theirs.close()
+    assert not dialogue.is_open()
+    dialogue.close()
