@@ -59,7 +59,7 @@ EVENT: Final = (
 OTHER_RULES: Final = "promote_threshold: 0.8\nshort_term_max_lines: 20\n"
 TURN: Final = '{{"role": "user", "content": "The {word} is due on Friday (by-{n})"}}\n'
 DOCUMENT: Final = "# {word}\n\nOf {word} there is more to say (by-{n})\n"
-FLOW: Final = """--flow {word} --query '{word}?' --call '{{"tool": "bash"}}'"""
+FLOW: Final = """--flow {word} --call '{{"tool": "bash"}}' --outcome well"""
 LINE: Final = '{{"ts": {ts}, "content": "{word} {word} (by-{n})", "importance": 0.8}}\n'
 
 VERBS: Final = (
@@ -152,7 +152,7 @@ VERBS: Final = (
     Verb("scratchpad promote --json", DEGRADED, agent=True),
     Verb("scratchpad report-saved --json", DEGRADED, agent=True),
     Verb("scratchpad end --json", DEGRADED, agent=True),
-    Verb(f"playbook add {FLOW} --outcome {WRITTEN!r} --json", BUSY, agent=True, may_write=WRITTEN),
+    Verb(f"playbook add {FLOW} --query {WRITTEN!r} --json", BUSY, agent=True, may_write=WRITTEN),
     Verb("playbook find {word} --dry-run --json", ALWAYS, agent=True),
     Verb("playbook list --json", ALWAYS, agent=True),
     Verb(
