@@ -2,7 +2,7 @@
 
 Run: python -m benchmarks.scale [--json FILE] [--plot FILE] [--memories N…] [--agents N…]
 
-One run makes its homes (under $TMPDIR, which needs some 6 GB), measures all rows in them, says on
+One run makes its homes (under $TMPDIR: some gigabytes), measures all rows in them, says on
 stderr how far it is, and takes them away. Each operation is a process of its own, as a person or
 the schedule starts it; told are its wall time, its work (user and system time of the processor) and
 its peak of memory. Of what an operation finds new there is as much at every size. There is no
