@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -35,6 +35,41 @@ class Told:
     def json(self) -> Any:
         """The one JSON document that stdout holds, whole."""
         return json.loads(self.out)
+
+
+class Others:
+    """Users who may not reach the interpreter: a driver that has loaded all becomes them."""
+
+    def __init__(self) -> None:
+        self._driver: subprocess.Popen[str] | None = None
+
+    def run(self, uid: int, words: list[str], groups: tuple[int, ...]) -> Told:
+        """Run a command line in a process of its own."""
+        asked = {"uid": uid, "groups": groups, "words": words, "place": os.getcwd()}
+        with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
+            asked |= {"out": out.name, "err": err.name, "environment": {**os.environ}}
+            code = self._ask(json.dumps(asked))
+            return Told(code, out.read().decode(), err.read().decode())
+
+    def _ask(self, request: str) -> int:
+        if self._driver is None:
+            command = [sys.executable, str(Path(__file__).with_name("as_user.py"))]
+            pipe = subprocess.PIPE
+            self._driver = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd="/")
+        assert self._driver.stdin is not None
+        assert self._driver.stdout is not None
+        self._driver.stdin.write(request + "\n")
+        self._driver.stdin.flush()
+        return int(self._driver.stdout.readline())
+
+    def close(self) -> None:
+        """End the driver, where one was needed."""
+        if self._driver is not None:
+            self._driver.communicate(timeout=60)
+
+
+OTHERS: Final = Others()
+"""One driver for all tests: each command it runs is a process of its own."""
 
 
 def texts(status: dict[str, Any]) -> list[str]:
@@ -103,11 +138,7 @@ class Shell:
 
     def as_user(self, uid: int, *words: str, groups: tuple[int, ...] = ()) -> Told:
         """In a process of its own, as another user; only root can ask for it."""
-        driver = Path(__file__).with_name("as_user.py")
-        who = [str(uid), ",".join(map(str, groups))]
-        command = [sys.executable, str(driver), *who, "--home", str(self.home), *words]
-        done = subprocess.run(command, check=False, capture_output=True, timeout=60)
-        return Told(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return OTHERS.run(uid, ["--home", str(self.home), *words], groups)
 
     def snapshot(self) -> dict[str, bytes]:
         """Every file of the home that is not derived, with its bytes."""
@@ -129,6 +160,13 @@ def boundary_left_clean() -> Iterator[None]:
     os.umask(umask)
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def others_end_with_us() -> Iterator[None]:
+    """No driver is left behind."""
+    yield
+    OTHERS.close()
 
 
 @pytest.fixture
