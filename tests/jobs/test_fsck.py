@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -287,18 +288,12 @@ def test_it_balances_after_a_kill_at_any_step(
 ) -> None:
     at = app.now()
     monkeypatch.setattr(app, "now", lambda: at)
+    names = begun(tmp_path / "template", act, at)
     steps = 0
     for steps in range(1, 500):
         root = tmp_path / f"{steps}"
-        app.init_home(root)
-        desk = Desk(app.open_home(str(root)).paths, clock=at)
-        desk.echo(line("worth", 0.9, ts=at - DAY), line("kept", 0.1, ts=at - DAY))
+        shutil.copytree(tmp_path / "template", root)
         home = app.open_home(str(root))
-        if act != "promote":
-            desk.run("promote")
-        names = ids(desk)
-        if act in ("restore", "undo", "compact"):
-            upkeep.forget_memories(home, "sky", [*names.values()])
         files = DyingFiles(steps)
         home.files = files
         try:
@@ -313,6 +308,20 @@ def test_it_balances_after_a_kill_at_any_step(
         if not files.fired:
             break
     assert steps > 8, "the fault never met its step"
+
+
+def begun(root: Path, act: str, at: float) -> dict[str, str]:
+    """Bring a home to where an act begins; returns the ids by text."""
+    app.init_home(root)
+    home = app.open_home(str(root))
+    desk = Desk(home.paths, clock=at)
+    desk.echo(line("worth", 0.9, ts=at - DAY), line("kept", 0.1, ts=at - DAY))
+    if act != "promote":
+        desk.run("promote")
+    names = ids(desk)
+    if act in ("restore", "undo", "compact"):
+        upkeep.forget_memories(home, "sky", [*names.values()])
+    return names
 
 
 def doing(home: app.Home, act: str, names: dict[str, str]) -> None:
