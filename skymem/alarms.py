@@ -24,7 +24,7 @@ from skymem.engine.room import explained_bytes, index_bytes
 from skymem.errors import ClockMovedError, SkymemError
 from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
-from skymem.jobs.detail import building_words
+from skymem.jobs.summary import building_words
 from skymem.model.alarm import Alarm, alarm
 from skymem.policy.news import key_of
 from skymem.stores.alarm_record import AlarmRecord, read_record

@@ -21,9 +21,8 @@ from skymem.errors import (
     UsageError,
 )
 from skymem.home_making import init_home as init_home  # noqa: PLC0414  (part of what this offers)
-from skymem.jobs.finding import READER_BUSY_MS as READER_BUSY_MS  # noqa: PLC0414  (likewise)
-from skymem.jobs.finding import find
 from skymem.jobs.workplace import DEFAULT_AGENT, Workplace
+from skymem.jobs.workplace import READER_BUSY_MS as READER_BUSY_MS  # noqa: PLC0414  (likewise)
 from skymem.model.rules import RetentionRules
 from skymem.ownership import enter, locate, not_owner
 from skymem.policy.bound import EVERYONE, Bound, bound_to
@@ -246,6 +245,8 @@ class Home:
             UnknownMemoryError: there is none, or several begin like this.
             UsageError: it is empty.
         """
+        from skymem.jobs.finding import find
+
         return find(self.workplace(dry_run=dry_run), agent, name)
 
     def only_owner(self, what: str) -> None:

@@ -22,8 +22,8 @@ from skymem.engine.socket_file import dial
 from skymem.errors import SkymemError
 from skymem.home_files import look_at_files
 from skymem.jobs.clock import clock_alarm
-from skymem.jobs.detail import building_words
 from skymem.jobs.findings import REMEDIES
+from skymem.jobs.summary import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.stores import home_format
 from skymem.stores.catalog import Catalog

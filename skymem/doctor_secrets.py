@@ -7,7 +7,7 @@ secrets by itself; what was there before stays until somebody takes it away.
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,7 +91,7 @@ def look_for_secrets(home: "Home", agent: str | None = None) -> Secrets:
     """
     home.agents(agent)
     rules = home.rules.secrets
-    guard = Guard(replace(rules, on="redact"))
+    guard = Guard(rules._replace(on="redact"))
     found = Secrets(places=[])
     root = home.paths.root
     for path in _files(home, agent):

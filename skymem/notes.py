@@ -262,7 +262,7 @@ def prune_expired(
     Raises:
         SkymemError: what kept the job from its end.
     """
-    rules = replace(home.rules, prune=ONLY_EXPIRED)
+    rules = home.rules._replace(prune=ONLY_EXPIRED)
     options: dict[str, Any] = {"rules": rules, "accept_clock": accept_clock}
     detail, outcomes = home.run_job(
         "prune", action="prune_expired", agent=agent, dry_run=dry_run, **options

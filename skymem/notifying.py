@@ -8,7 +8,6 @@ record before it is sent: after a kill in between it is sent again, under the sa
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -67,7 +66,7 @@ def _tell(home: Home, already: Sequence[str]) -> dict[str, Any]:
     kept = _kept(home, record)
     found: dict[str, Any] = {}
     for name, told in record.channels.items():
-        due = news(told.seen, rules if kept else replace(rules, hold_seconds=0.0), at)
+        due = news(told.seen, rules if kept else rules._replace(hold_seconds=0.0), at)
         due = due if kept else due._replace(cleared=())
         if due and (told.failing is None or told.failing.retry_at <= at):
             found[name] = _send(home, name, told, due, rules)

@@ -15,7 +15,7 @@ from skymem.alarms import alarms_of, detail_of, makes_good, told_of
 from skymem.app import READER_BUSY_MS, Home, now
 from skymem.daemon.pauses import read_pauses
 from skymem.errors import SkymemError
-from skymem.jobs.detail import building_words
+from skymem.jobs.summary import building_words
 from skymem.jobs.workplace import Workplace
 from skymem.model.plan import Entry
 from skymem.stores import home_format

@@ -4,7 +4,7 @@ Rows R9 and R10. One code path for the CLI and the Python API.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import InvalidMemoryError, UsageError
@@ -166,9 +166,9 @@ def compress_short_to_long(
     number = type(cutoff_hours) in (int, float)
     if not number or not 0 <= cutoff_hours <= HOURS_MAX:  # NaN is neither
         raise UsageError(f"cutoff_hours {cutoff_hours!r:.40} is no number of hours from 0 on")
-    older = replace(home.rules.compress, older_than_seconds=cutoff_hours * HOUR_SECONDS)
+    older = home.rules.compress._replace(older_than_seconds=cutoff_hours * HOUR_SECONDS)
     options: dict[str, Any] = {
-        "rules": replace(home.rules, compress=older),
+        "rules": home.rules._replace(compress=older),
         "accept_clock": accept_clock,
     }
     detail, _ = home.run_job("compress", agent=agent, dry_run=dry_run, **options)

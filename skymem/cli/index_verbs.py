@@ -100,7 +100,7 @@ def _look(spoken: Globals, *, as_json: bool) -> None:
 
 
 def _compared(one: dict[str, Any]) -> list[str]:
-    from skymem.jobs.detail import building_words
+    from skymem.jobs.summary import building_words
 
     told = [
         f"{collection}: {found['lines']:,} in the lines, {found['indexed']:,} in the index, "

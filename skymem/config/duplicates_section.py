@@ -1,6 +1,5 @@
 """The mapping `duplicates` in the section `merge`: its keys, and how it is read (row P15)."""
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -39,7 +38,7 @@ def read_duplicates(
     if found is None:
         return rules
     note_lines(found, DUPLICATES, DUPLICATES, lines)
-    return replace(rules, **read_settings(found, DUPLICATES, _SETTINGS, complaints))
+    return rules._replace(**read_settings(found, DUPLICATES, _SETTINGS, complaints))
 
 
 def duplicate_values(rules: DuplicateRules) -> dict[str, Shown]:

@@ -1,7 +1,6 @@
 """The `engine:` section of `retention_rules.yaml`: how memories are embedded and indexed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
@@ -21,7 +20,7 @@ def with_engine_value(
 ) -> EngineRules:
     """The settings with one more value read; what is wrong with it is complained about."""
     value = _READERS[key.name](pair, key, complaints)
-    return engine if value is None else replace(engine, **{_FIELDS.get(key.name, key.name): value})
+    return engine if value is None else engine._replace(**{_FIELDS.get(key.name, key.name): value})
 
 
 def engine_values(engine: EngineRules) -> dict[str, str | int | bool]:

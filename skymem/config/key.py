@@ -1,7 +1,6 @@
 """One configuration key: its file, place, type, default and meaning."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from skymem.config.units import format_duration, format_percentage, format_size
 
@@ -39,8 +38,7 @@ RECALLED: Final = "promote.recalled"
 ALARMS: Final = "alarms"
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One configuration key; `least` and `most` are in seconds or bytes where it has a unit."""
 
     file: str

@@ -1,7 +1,6 @@
 """The `kinds:` section of `retention_rules.yaml`: what is usual for a kind, changed or added."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -41,11 +40,11 @@ def kind_values(kind: Kind) -> dict[str, Shown]:
 
 
 def _read_kind(name: str, found: Table, kinds: Kinds, complaints: Complaints) -> Kind:
-    usual = kinds.get(name) or replace(UNKNOWN, name=name, meaning="A kind of this home.")
+    usual = kinds.get(name) or UNKNOWN._replace(name=name, meaning="A kind of this home.")
     values = read_settings(found, KIND, _SETTINGS, complaints)
     if values.get("stability") == "permanent":
         values.setdefault("ttl_days", None)  # what was made permanent takes no ttl over
-    kind = replace(usual, **values)
+    kind = usual._replace(**values)
     ttl = found.get("ttl")
     if ttl is not None and kind.stability == "permanent" and kind.ttl_days is not None:
         remedy = "remove ttl, or write stability: stable beside it"

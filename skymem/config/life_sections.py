@@ -5,7 +5,6 @@ Each key goes by its row of the table of keys; each section ends as a frozen val
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -71,24 +70,24 @@ def read_sections(
         found = fields.table(pair, key_at(RULES_FILE, TOP, name), complaints) if pair else None
         if found is not None:
             note_lines(found, name, name, lines)
-            rules = replace(rules, **{name: _section(found, name, rules, complaints)})
+            rules = rules._replace(**{name: _section(found, name, rules, complaints)})
     summarizer = _pair_in(root, COMPRESS, "summarizer")
     if summarizer is not None and not fields.says_none(summarizer):
         own = _summarizer(summarizer, complaints, lines)
-        rules = replace(rules, compress=replace(rules.compress, summarizer=own))
+        rules = rules._replace(compress=rules.compress._replace(summarizer=own))
     duplicates = _pair_in(root, MERGE, "duplicates")
     if duplicates is not None:
         read = read_duplicates(duplicates, rules.merge.duplicates, complaints, lines)
-        rules = replace(rules, merge=replace(rules.merge, duplicates=read))
+        rules = rules._replace(merge=rules.merge._replace(duplicates=read))
     kinds = root.get("kinds")
     if kinds is not None:
-        rules = replace(rules, kinds=read_kinds(kinds, rules.kinds, complaints, lines))
+        rules = rules._replace(kinds=read_kinds(kinds, rules.kinds, complaints, lines))
     tenants = root.get("tenants")
     if tenants is not None:
-        rules = replace(rules, tenants=read_tenants(tenants, complaints, lines))
+        rules = rules._replace(tenants=read_tenants(tenants, complaints, lines))
     preferences = root.get("preferences")
     if preferences is not None:
-        rules = replace(rules, preferences=read_preferences(preferences, complaints, lines))
+        rules = rules._replace(preferences=read_preferences(preferences, complaints, lines))
     return rules
 
 
@@ -109,7 +108,7 @@ def _section(found: Table, name: str, rules: RetentionRules, complaints: Complai
     values = read_settings(found, name, _SECTIONS[name], complaints)
     if name == PRUNE:
         _check_pair(found, complaints)
-    return replace(getattr(rules, name), **values)
+    return getattr(rules, name)._replace(**values)
 
 
 def _check_pair(found: Table, complaints: Complaints) -> None:

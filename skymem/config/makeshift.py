@@ -5,7 +5,6 @@ the daemon refuse: what moves and removes memories goes by the rules or not at a
 """
 
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 from skymem.config.rules_file import RulesReading, examine_rules
@@ -35,12 +34,12 @@ def _makeshift(reading: RulesReading, memory: Path) -> RetentionRules:
     Who may read `memory` is as an earlier run has left it, unless the file says it well. What is
     recalled is not counted: that might be switched off.
     """
-    rules = replace(reading.rules, recall_log=False)
+    rules = reading.rules._replace(recall_log=False)
     line = reading.lines.get("access")
     said_well = line is not None and all(one.line != line for one in reading.complaints.found)
     if said_well or (line is None and reading.lines):
         return rules
-    return replace(rules, access="group" if _shared(memory) else "private")
+    return rules._replace(access="group" if _shared(memory) else "private")
 
 
 def _shared(memory: Path) -> bool:

@@ -1,6 +1,5 @@
 """How the section `promote:` is read, of the home and of one agent, and shown again (P13, P14)."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 from skymem.config import fields
@@ -48,8 +47,8 @@ def read_promotion(
         if inner is not None:
             note_lines(inner, level, f"{place}.{name}", lines)
             read = read_settings(inner, level, _SETTINGS[name], complaints)
-            values[name] = replace(getattr(usual, name), **read)
-    rules = replace(usual, **values)
+            values[name] = getattr(usual, name)._replace(**read)
+    rules = usual._replace(**values)
     _check(found, rules, complaints)
     return rules
 

@@ -1,8 +1,7 @@
 """Settings read by a table: each key with its reader, its field and how it is shown again."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from skymem.config import fields
 from skymem.config.key import RULES_FILE, Key
@@ -17,8 +16,7 @@ Shown: TypeAlias = str | float | bool
 NONE: Final = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """How a key is read, which field it becomes, and how that is written again."""
 
     field: str

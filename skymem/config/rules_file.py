@@ -1,6 +1,6 @@
 """`retention_rules.yaml`: read whole, every complaint collected, then frozen values. Row P4."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -53,8 +53,7 @@ def examine_rules(path: Path) -> RulesReading:
             reading.rules = _with_value(reading.rules, pair, key, reading.complaints)
         promote = root.get(PROMOTE)
         if promote is not None:
-            reading.rules = replace(
-                reading.rules,
+            reading.rules = reading.rules._replace(
                 default=_with_promotion(reading.rules.default, promote, PROMOTE, reading),
             )
         # Last, since what an agent does not say is as at the top, wherever that stands.
@@ -67,7 +66,7 @@ def examine_rules(path: Path) -> RulesReading:
         share = root.get("share")
         if share is not None:
             own = read_share(share, reading.rules, path.parent, reading.complaints, reading.lines)
-            reading.rules = replace(reading.rules, share=own)
+            reading.rules = reading.rules._replace(share=own)
         reading.rules = read_sections(root, reading.rules, reading.complaints, reading.lines)
     return reading
 
@@ -77,29 +76,29 @@ def _with_value(
 ) -> RetentionRules:
     if key.name == "access":
         access = fields.choice(pair, key, complaints)
-        return replace(rules, access="group" if access == "group" else "private")
+        return rules._replace(access="group" if access == "group" else "private")
     if key.name == "line_max":
         size_bytes = fields.size(pair, key, complaints)
-        return rules if size_bytes is None else replace(rules, line_bytes_max=size_bytes)
+        return rules if size_bytes is None else rules._replace(line_bytes_max=size_bytes)
     if key.name == "torn_after":
         seconds = fields.duration(pair, key, complaints)
-        return rules if seconds is None else replace(rules, torn_after_seconds=seconds)
+        return rules if seconds is None else rules._replace(torn_after_seconds=seconds)
     if key.name == "restore_grace":
         seconds = fields.duration(pair, key, complaints)
-        return rules if seconds is None else replace(rules, restore_grace_seconds=seconds)
+        return rules if seconds is None else rules._replace(restore_grace_seconds=seconds)
     if key.name == "recall_log":
         wanted = fields.truth(pair, key, complaints)
-        return rules if wanted is None else replace(rules, recall_log=wanted)
-    return replace(rules, default=_with_limit(rules.default, pair, key, complaints))
+        return rules if wanted is None else rules._replace(recall_log=wanted)
+    return rules._replace(default=_with_limit(rules.default, pair, key, complaints))
 
 
 def _with_limit(rules: AgentRules, pair: Pair, key: Key, complaints: Complaints) -> AgentRules:
     if key.name == "promote_threshold":
         threshold = fields.number(pair, key, complaints)
-        return rules if threshold is None else replace(rules, promote_threshold=float(threshold))
+        return rules if threshold is None else rules._replace(promote_threshold=float(threshold))
     if key.name == "short_term_max_lines":
         lines = fields.whole(pair, key, complaints)
-        return rules if lines is None else replace(rules, short_term_max_lines=lines)
+        return rules if lines is None else rules._replace(short_term_max_lines=lines)
     return rules
 
 
@@ -119,7 +118,7 @@ def _read_agents(pair: Pair, reading: RulesReading) -> None:
             complaints.at(agent.key, f"agent {name} has no rules (such as {example})")
         else:
             agents[name] = _read_agent(agent.value, name, reading)
-    reading.rules = replace(reading.rules, agents=MappingProxyType(agents))
+    reading.rules = reading.rules._replace(agents=MappingProxyType(agents))
 
 
 def _read_engine(pair: Pair, reading: RulesReading) -> None:
@@ -131,7 +130,7 @@ def _read_engine(pair: Pair, reading: RulesReading) -> None:
         engine = with_engine_value(engine, each, key, complaints)
         if key.name == "remote" and isinstance(each.value, Table):
             note_lines(each.value, REMOTE, REMOTE, reading.lines)
-    reading.rules = replace(reading.rules, engine=engine)
+    reading.rules = reading.rules._replace(engine=engine)
 
 
 def _read_agent(found: Table, name: str, reading: RulesReading) -> AgentRules:
@@ -146,7 +145,7 @@ def _read_agent(found: Table, name: str, reading: RulesReading) -> AgentRules:
 
 def _with_promotion(rules: AgentRules, pair: Pair, place: str, reading: RulesReading) -> AgentRules:
     own = read_promotion(pair, rules.promotion, place, reading.complaints, reading.lines)
-    return replace(rules, promotion=own)
+    return rules._replace(promotion=own)
 
 
 def _without_misplaced_agents(root: Table, complaints: Complaints) -> Table:
@@ -154,7 +153,7 @@ def _without_misplaced_agents(root: Table, complaints: Complaints) -> Table:
     misplaced = [pair for pair in root.pairs if _looks_like_agent(pair)]
     for pair in misplaced:
         complaints.at(pair.key, f"the rules of agent {shown(pair.key.text)} go under agents:")
-    return replace(root, pairs=tuple(pair for pair in root.pairs if pair not in misplaced))
+    return root._replace(pairs=tuple(pair for pair in root.pairs if pair not in misplaced))
 
 
 def _looks_like_agent(pair: Pair) -> bool:

@@ -1,7 +1,7 @@
 """`schedule.yaml`: read whole, every complaint collected, then frozen values. Rows P2, D2."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +62,7 @@ def _read_time_zone(pair: Pair, key: Key, reading: ScheduleReading) -> None:
     if fault is not None:
         reading.complaints.at(found, f"timezone: {shown(found.text)} {fault}")
     else:
-        reading.schedule = replace(reading.schedule, timezone=found.text)
+        reading.schedule = reading.schedule._replace(timezone=found.text)
 
 
 def _read_entries(pair: Pair, key: Key, reading: ScheduleReading) -> None:
@@ -72,7 +72,7 @@ def _read_entries(pair: Pair, key: Key, reading: ScheduleReading) -> None:
     reading.entries = [read_entry(node, reading.complaints) for node in found.items]
     _check_names(reading.entries, reading.complaints)
     entries = tuple(each.entry for each in reading.entries if each.entry is not None)
-    reading.schedule = replace(reading.schedule, entries=entries)
+    reading.schedule = reading.schedule._replace(entries=entries)
 
 
 def _check_names(entries: Sequence[EntryReading], complaints: Complaints) -> None:

@@ -1,7 +1,6 @@
 """What a YAML file is read into: scalars, lists and mappings that know where they stand."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from skymem.model.regex import regex
 
@@ -16,8 +15,7 @@ _WORDS: Final[dict[str, bool | None]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """One value or key; `text` is what was written, `value` what YAML 1.2 reads it as."""
 
     text: str
@@ -26,8 +24,7 @@ class Scalar:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """A list."""
 
     items: tuple["Node", ...]
@@ -35,16 +32,14 @@ class Items:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A key and its value."""
 
     key: Scalar
     value: "Node"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A mapping; of keys that stand twice, the first (the other is complained about)."""
 
     pairs: tuple[Pair, ...]

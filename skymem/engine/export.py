@@ -11,7 +11,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,7 +62,7 @@ def export_onnx(rules: EngineRules, models_directory: Path, files: Files) -> dic
     """
     refuse_missing_extra()
     # Whichever backend is configured, what is exported is what torch loads.
-    rules = replace(rules, backend="sentence-transformers")
+    rules = rules._replace(backend="sentence-transformers")
     directory = find_directory(rules, models_directory)
     target = models_directory / directory_name(rules.model)
     files.make_directory(models_directory)
@@ -142,8 +141,8 @@ def _least_cosine(rules: EngineRules, directory: Path, made: Path) -> float:
     """Encode the samples both ways."""
     from skymem.engine.sentence_transformers import TorchEmbedder
 
-    torch_rules = replace(rules, backend="sentence-transformers")
-    ours = open_embedder(replace(rules, backend="onnx", model=str(made.resolve())), made)
+    torch_rules = rules._replace(backend="sentence-transformers")
+    ours = open_embedder(rules._replace(backend="onnx", model=str(made.resolve())), made)
     theirs = TorchEmbedder(rules.model, directory, weights_of(directory), torch_rules)
     return float((ours.encode(SAMPLES) * theirs.encode(SAMPLES)).sum(axis=1).min())
 

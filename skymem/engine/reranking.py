@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -99,7 +99,7 @@ def find(model: str, rules: EngineRules, models_directory: Path) -> Path:
         places = [Path(model)]
     else:
         name = model if "/" in model else f"{OWNER}/{model}"
-        places = [*snapshots(replace(rules, model=name), models_directory, looked)]
+        places = [*snapshots(rules._replace(model=name), models_directory, looked)]
     for place in places:
         if (place / "config.json").is_file() and holds_weights(place):
             return place

@@ -8,7 +8,6 @@ kills the shadow, be it memory, a damaged index or a person, kills no answer.
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from skymem.engine.client import Engine
@@ -38,7 +37,7 @@ def shadow_rules(rules: EngineRules, record: ModelRecord) -> EngineRules:
     """
     if not record.wanted:
         raise EngineUnavailableError("no change of model is under way")
-    return replace(rules, model=record.wanted, idle_seconds=IDLE_SECONDS)
+    return rules._replace(model=record.wanted, idle_seconds=IDLE_SECONDS)
 
 
 def shadow_of(
@@ -49,7 +48,7 @@ def shadow_of(
     stop: Callable[[], str] = never_stopped,
 ) -> Engine:
     """Connect to the shadow with this model, which is started by the first call."""
-    wanted = replace(rules, model=model, idle_seconds=IDLE_SECONDS)
+    wanted = rules._replace(model=model, idle_seconds=IDLE_SECONDS)
     return Engine(ShadowPaths(paths.root), files, wanted, stop=stop, command=COMMAND)
 
 

@@ -7,7 +7,7 @@ an engine of any version can be asked to go (design §5). Light, as the client u
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final, Self
 
@@ -84,8 +84,9 @@ class Greeting:
 
 def settings_key(rules: EngineRules) -> str:
     """Name the settings an engine runs under; how long it idles is no reason for a new one."""
-    same_idle = replace(rules, idle_seconds=0.0)
-    return sha256(json.dumps(asdict(same_idle), sort_keys=True).encode()).hexdigest()[:16]
+    told = rules._asdict() | {"idle_seconds": 0.0}
+    told["remote"] = rules.remote._asdict() if rules.remote else None
+    return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def pack(value: Mapping[str, Any]) -> bytes:

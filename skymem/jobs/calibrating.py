@@ -1,7 +1,5 @@
 """What the ledger tells of an agent's promotions, for the policy that lets a flood wait."""
 
-from dataclasses import replace
-
 from skymem.jobs.seen import came_in
 from skymem.jobs.sight import Sight
 from skymem.model.rules import AgentRules
@@ -16,7 +14,7 @@ def calibration_of(sight: Sight, rules: AgentRules) -> Calibration:
     work = sight.work
     own = rules.promotion
     if work.uncalibrated:
-        own = replace(own, calibrate="none")
+        own = own._replace(calibrate="none")
 
     def past() -> Days:
         files = None if work.rehearsing else work.files
@@ -25,4 +23,4 @@ def calibration_of(sight: Sight, rules: AgentRules) -> Calibration:
     def new() -> int:
         return came_in(sight.agent, sight.catalog, sight.reading)
 
-    return Calibration(replace(rules, promotion=own), work.rules.kinds, work.now(), past, new)
+    return Calibration(rules._replace(promotion=own), work.rules.kinds, work.now(), past, new)

@@ -380,11 +380,3 @@ def _why_kept(job: str, skipped: Mapping[str, int]) -> str:
     if job == "prune" and "no_ttl" in skipped:
         told += "; its age rule is not for short-term"
     return f"nothing is due; kept: {told}"
-
-
-def building_words(building: Mapping[str, Any]) -> str:
-    """How far an index is that is being filled."""
-    rate, left = building.get("per_second") or 0, building.get("left_s")
-    ends = "" if left is None else f", {left:,.0f} s left"
-    done, whole = building["done"], building["of"]
-    return f"its index is being filled: {done:,} of {whole:,} ({rate:,.0f}/s{ends})"

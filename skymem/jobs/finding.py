@@ -5,15 +5,12 @@ from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from skymem.errors import ElsewhereError, SkymemError, UnknownMemoryError
-from skymem.jobs.workplace import Workplace
+from skymem.jobs.workplace import READER_BUSY_MS, Workplace
 from skymem.policy.admit import check_beginning
 from skymem.stores.files import disk_errors
 from skymem.stores.history import where_gone
 from skymem.stores.protection import ProtectionDamagedError
 from skymem.stores.shelf import Kept, Shelf
-
-READER_BUSY_MS: Final = 1_000
-"""How long a reader waits for a catalog that another process writes to, before it does without."""
 
 LETTERS_MIN: Final = 12
 """So many letters of an id mean that memory and no other; fewer may be anybody's by chance."""

@@ -165,5 +165,5 @@ class Removal:
             stored=stored,
             archive_lines=lambda file: [one for one in stored if one.file == file],
         )
-        rules = replace(self._rules.prune, archive_bytes_max=None)
+        rules = self._rules.prune._replace(archive_bytes_max=None)
         return plan_prune(view, self._agent, rules, now_us=at_us, grace_us=self._grace_us)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skymem.errors import DiskError, EngineUnavailableError, SkymemError
 from skymem.jobs import erase_end
-from skymem.jobs.detail import building_words
 from skymem.jobs.index import BATCH, COLLECTIONS, every_short, index_agents, is_owed
 from skymem.jobs.indexed import Indexed
 from skymem.jobs.stale import ids_of_index
+from skymem.jobs.summary import building_words
 from skymem.jobs.words import keep_words
 from skymem.jobs.workplace import Workplace
 from skymem.stores.catalog import Catalog

@@ -344,7 +344,7 @@ def require_model(work: Workplace, model: str) -> None:
     """
     from skymem.engine.models import find_directory, find_onnx
 
-    rules = replace(work.rules.engine, model=model)
+    rules = work.rules.engine._replace(model=model)
     if not rules.download:
         (find_onnx if rules.backend == "onnx" else find_directory)(rules, work.paths.models)
 

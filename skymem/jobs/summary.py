@@ -1,5 +1,6 @@
 """One line that says what a run did; `status` and the job verbs print it."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 _DONE: Final = (
@@ -54,3 +55,11 @@ def summary(detail: dict[str, Any]) -> str:
     parts += [said.format_map(words) for key, said in _WHERE_ANY if detail.get(key)]
     why = f" ({detail['why']})" if "why" in detail else ""
     return f"{detail['job']}: {', '.join(parts) or 'done'}{why}"
+
+
+def building_words(building: Mapping[str, Any]) -> str:
+    """How far an index is that is being filled."""
+    rate, left = building.get("per_second") or 0, building.get("left_s")
+    ends = "" if left is None else f", {left:,.0f} s left"
+    done, whole = building["done"], building["of"]
+    return f"its index is being filled: {done:,} of {whole:,} ({rate:,.0f}/s{ends})"

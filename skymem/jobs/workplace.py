@@ -43,6 +43,9 @@ if TYPE_CHECKING:  # a verb that needs no vectors must not pay for them
     from skymem.stores.words import WordIndex
 
 JOB_LOCK_SECONDS = 30.0
+READER_BUSY_MS = 1_000
+"""How long a reader waits for a catalog that another process writes to, before it does without."""
+
 DEFAULT_AGENT = "sky"
 Answer = TypeVar("Answer")
 

@@ -4,7 +4,6 @@ The table is the one place that says what an id means and what to do; docs/daemo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -179,8 +178,7 @@ ALARMS: Final[Mapping[str, Kind]] = MappingProxyType(
 """Each id, in the order of the reference."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmRules:
+class AlarmRules(NamedTuple):
     """From when on something is an alarm, and who is told."""
 
     runs: int = 5

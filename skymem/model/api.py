@@ -1,20 +1,18 @@
 """Who may come through the API's door (row M7), and where that door is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Reach = Literal["home", "everyone"]
 
 TOKEN_FILE = "run/api.token"  # noqa: S105  (where it lies, not what it is)
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRules:
+class ApiRules(NamedTuple):
     """The section `api:`; nothing of it opens a door by itself: `skymem serve` does."""
 
-    agents: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    agents: Mapping[int, tuple[str, ...]] = MappingProxyType({})
     """The agents that processes of a user may work as, by uid; who isn't named is refused."""
 
     reach: Reach = "home"

@@ -1,11 +1,9 @@
 """How careful a home is: what becomes of secrets, and how far each origin is believed (row X11)."""
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRules:
+class SecretRules(NamedTuple):
     """What becomes of secrets."""
 
     on: Literal["redact", "refuse", "keep"] = "redact"
@@ -18,8 +16,7 @@ class SecretRules:
     """Regular expressions; what one is found in is no secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrustRules:
+class TrustRules(NamedTuple):
     """How far a memory is believed, 0 to 1, by where it came from; a line may say less of itself.
 
     One without an origin is weighed as an agent's: agents append such lines.

@@ -8,13 +8,12 @@ is given to a memory by the door that writes it; a line that says nothing of it 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Stability = Literal["volatile", "stable", "permanent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One sort of thing."""
 
     name: str

@@ -4,14 +4,12 @@ Rows P13 and P14. `policy.earning` says how they go together; without a key set,
 counts against the threshold (row P6), and what recall teaches.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Calibrate = Literal["none", "history", "strict"]
 
 
-@dataclass(frozen=True, slots=True)
-class DecayRules:
+class DecayRules(NamedTuple):
     """The threshold falls with the age of a memory (row P13)."""
 
     per_day: float = 0.0
@@ -21,8 +19,7 @@ class DecayRules:
     """It never falls below this."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledRules:
+class RecalledRules(NamedTuple):
     """How often a memory is recalled before that alone promotes it."""
 
     times: int = 3
@@ -35,8 +32,7 @@ class RecalledRules:
     """What is longer ago counts no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromotionRules:
+class PromotionRules(NamedTuple):
     """The section `promote:`, of the home or of one agent."""
 
     decay: DecayRules = DecayRules()

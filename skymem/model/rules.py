@@ -5,9 +5,8 @@ Rows P4, P7, M5 and design §4.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from skymem.model.alarm import USUAL_ALARMS, AlarmRules
 from skymem.model.api import NO_API, ApiRules
@@ -23,8 +22,7 @@ Predict = Literal["off", "missing", "second_opinion"]
 ByVectors = Literal["auto", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRules:
+class AgentRules(NamedTuple):
     """The rules one agent's memories live under."""
 
     promote_threshold: float = 0.70
@@ -37,8 +35,7 @@ class AgentRules:
     """What else decides about a promotion (rows P13, P14)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteRules:
+class RemoteRules(NamedTuple):
     """A Chroma server that holds the vector index in this machine's place (row R14)."""
 
     url: str
@@ -60,8 +57,7 @@ class RemoteRules:
     database: str = "default_database"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRules:
+class EngineRules(NamedTuple):
     """How memories are embedded and indexed (design §5, rows R7, R8, R14)."""
 
     backend: Backend = "onnx"
@@ -90,8 +86,7 @@ class EngineRules:
     """Where the vector index is, if not on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class SummarizerRules:
+class SummarizerRules(NamedTuple):
     """A language model that may write summaries; every sentence of it is checked (row X7)."""
 
     endpoint: str
@@ -108,8 +103,7 @@ class SummarizerRules:
     """Tokens it may write in one run."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompressRules:
+class CompressRules(NamedTuple):
     """When and how short-term is compressed (row R9)."""
 
     older_than_seconds: float = 48 * 3600.0
@@ -123,8 +117,7 @@ class CompressRules:
     """None writes extracts: sentences as they stand in their sources."""
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateRules:
+class DuplicateRules(NamedTuple):
     """When two memories that mean the same become one (row P15)."""
 
     likeness: float | None = 0.85
@@ -137,8 +130,7 @@ class DuplicateRules:
     """Whether promote asks the engine about what it is to promote; merge asks in any case."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeRules:
+class MergeRules(NamedTuple):
     """What is merged (rows N8, P15, P16)."""
 
     after_seconds: float = 7 * 86_400.0
@@ -148,8 +140,7 @@ class MergeRules:
     duplicates: DuplicateRules = DuplicateRules()
 
 
-@dataclass(frozen=True, slots=True)
-class PatternRules:
+class PatternRules(NamedTuple):
     """Which tenants share what they have in common (row W10)."""
 
     give: tuple[str, ...] = ()
@@ -162,8 +153,7 @@ class PatternRules:
     """How many must have it in common."""
 
 
-@dataclass(frozen=True, slots=True)
-class PruneRules:
+class PruneRules(NamedTuple):
     """What leaves for trash beside what has expired (rows P18, M9)."""
 
     older_than_seconds: float | None = None
@@ -178,15 +168,13 @@ class PruneRules:
     """Of all archives of an agent together."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrashRules:
+class TrashRules(NamedTuple):
     """How long trash keeps what was removed (promise 5)."""
 
     keep_seconds: float = 30 * 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetRules:
+class BudgetRules(NamedTuple):
     """How much jobs may remove by judgement (row X4)."""
 
     per_run: float = 0.10
@@ -197,8 +185,7 @@ class BudgetRules:
     """Always allowed, so that a small home can work."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentRules:
+class DocumentRules(NamedTuple):
     """How documents are read, cut into chunks and searched (row W8)."""
 
     chunk_chars: int = 1200
@@ -214,8 +201,7 @@ class DocumentRules:
     """Name or absolute path of the cross-encoder a search ranks again by; None: without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScratchpadRules:
+class ScratchpadRules(NamedTuple):
     """What a conversation's scratchpad keeps, and what of it is promoted (rows W1, W2)."""
 
     keep_seconds: float = 7 * 86_400.0
@@ -235,8 +221,7 @@ class ScratchpadRules:
     """Conversations it was found in, from which it is promoted as usual."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybookRules:
+class PlaybookRules(NamedTuple):
     """When a playbook fits what is asked (rows W6, W7)."""
 
     likeness: float = 0.6
@@ -249,8 +234,7 @@ class PlaybookRules:
     """How long a completed flow waits for the next turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShareRule:
+class ShareRule(NamedTuple):
     """What other agents may read of one agent's long-term, as copies (row P17)."""
 
     source: str
@@ -266,8 +250,7 @@ class ShareRule:
     """No copy is trusted more than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationRules:
+class ConversationRules(NamedTuple):
     """When a conversation is summed up, and how long that may be (row W11)."""
 
     after_turns: int = 20
@@ -279,8 +262,7 @@ class ConversationRules:
     summary_chars: int = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class ImportanceRules:
+class ImportanceRules(NamedTuple):
     """Whom a trained model is asked about (row P12); without one nothing is predicted."""
 
     predict: Predict = "missing"
@@ -291,12 +273,11 @@ class ImportanceRules:
     """Whether it may learn from what texts mean, where that surely serves, and ask the engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionRules:
+class RetentionRules(NamedTuple):
     """Everything `retention_rules.yaml` says, defaults filled in."""
 
     default: AgentRules = AgentRules()
-    agents: Mapping[str, AgentRules] = field(default_factory=lambda: MappingProxyType({}))
+    agents: Mapping[str, AgentRules] = MappingProxyType({})
     access: Access = "private"
     """Who may touch the home's files: the owner alone, or its group too (promise 9)."""
 
@@ -328,7 +309,7 @@ class RetentionRules:
 
     scratchpad: ScratchpadRules = ScratchpadRules()
 
-    preferences: Mapping[str, Declared] = field(default_factory=lambda: MappingProxyType({}))
+    preferences: Mapping[str, Declared] = MappingProxyType({})
     """Those a user may have (row W3); with none declared any name is good."""
 
     playbooks: PlaybookRules = PlaybookRules()

@@ -4,9 +4,8 @@
 Rows P2 and D2.
 """
 
-from dataclasses import dataclass
 from datetime import time
-from typing import Final
+from typing import Final, NamedTuple
 
 JOB_VERBS: Final = (
     "promote", "rotate", "compress", "merge", "prune", "share", "compact", "index", "train",
@@ -22,22 +21,19 @@ def by_hand(word: str) -> str:
     return f" (the job by hand: skymem {word})" if word in JOB_VERBS else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
+class Every(NamedTuple):
     """A fixed interval, in seconds."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Daily:
+class Daily(NamedTuple):
     """Once a day at a local time of the schedule's timezone."""
 
     at: time
 
 
-@dataclass(frozen=True, slots=True)
-class Cron:
+class Cron(NamedTuple):
     """A crontab expression or `@daily` and kin, already checked: it fires on some day.
 
     `model.cron.parse_cron` gives its meaning; no library's own reading of the text is used.
@@ -49,8 +45,7 @@ class Cron:
 Trigger = Every | Daily | Cron
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleEntry:
+class ScheduleEntry(NamedTuple):
     """One entry of `every:`."""
 
     name: str
@@ -65,8 +60,7 @@ class ScheduleEntry:
     enabled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """Everything `schedule.yaml` says."""
 
     entries: tuple[ScheduleEntry, ...] = ()

@@ -8,7 +8,7 @@ has one for itself alone.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 OWNER_PREFIX: Final = "tenant-"
 ALONE_PREFIX: Final = "docs-"
@@ -16,8 +16,7 @@ ALONE_PREFIX: Final = "docs-"
 is not found by the agent's recall, as it is not for an agent in a tenant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
+class Tenant(NamedTuple):
     """One tenant: its agents, and the users it has."""
 
     name: str

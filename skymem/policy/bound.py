@@ -4,8 +4,7 @@ A handle is a Python object, a server of an agent's, a token, a process that an 
 operator's own command line is bound to nobody.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from skymem.model.rules import RetentionRules
@@ -14,8 +13,7 @@ EVERYONE = "*"
 """Whose memories are asked for by what is about the whole home."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """A binding."""
 
     agent: str

@@ -72,7 +72,7 @@ def bench(
     return Bench(
         HomePaths(root),
         FleetingFiles(Modes()),
-        replace(rules, access="private"),
+        rules._replace(access="private"),
         clock.now,
         lambda: None,
         stop,

@@ -66,7 +66,7 @@ def write_record(paths: HomePaths, files: Files, record: AlarmRecord) -> None:
     document = {
         "schema_version": SCHEMA_VERSION,
         "channels": {name: _spelled(told) for name, told in record.channels.items()},
-        "rules": None if record.rules is None else asdict(record.rules),
+        "rules": None if record.rules is None else record.rules._asdict(),
     }
     paths.must_be_there()
     files.make_directory(paths.state)

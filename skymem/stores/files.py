@@ -14,9 +14,8 @@ import signal
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from skymem.errors import DiskError, NotAllowedError
 
@@ -26,8 +25,7 @@ TAIL_SETTLE_SECONDS: Final = 0.1
 TAIL_POLL_SECONDS: Final = 0.005
 
 
-@dataclass(frozen=True, slots=True)
-class Modes:
+class Modes(NamedTuple):
     """What new files and directories allow (promise 9)."""
 
     file: int = 0o600

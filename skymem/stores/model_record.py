@@ -7,7 +7,7 @@ where it can't be read, the configuration counts.
 """
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -104,7 +104,7 @@ def rules_in_use(rules: EngineRules, record: ModelRecord) -> EngineRules:
     """The configured settings with the model that is in use."""
     if record.used is None or not record.holds(rules):
         return rules
-    return replace(rules, model=record.used.model)
+    return rules._replace(model=record.used.model)
 
 
 def model_in_use(rules: EngineRules, paths: HomePaths) -> InUse:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from skymem.errors import SkymemError
 from skymem.model.memory import Memory
@@ -25,8 +25,7 @@ class ProtectionDamagedError(SkymemError):
 BY_A_PERSON: Final = ("by_hand", "undone")
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(NamedTuple):
     """A memory that was brought back."""
 
     at: float

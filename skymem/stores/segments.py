@@ -7,9 +7,8 @@ once: what is open is looked at first, and skipped when it turns up among the cl
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from skymem.model.regex import regex
 from skymem.stores.files import disk_errors
@@ -21,8 +20,7 @@ DIGITS: Final = 12
 _CLOSED: Final = regex(r"ledger_(\d+)-(\d+)\.jsonl")
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One file of the ledger, as it was when it was looked at."""
 
     path: Path

@@ -8,10 +8,9 @@ and put back exactly as it was.
 import json
 import os
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from skymem.model.memory import Memory
 from skymem.model.plan import Damage, Entry, Reason
@@ -26,8 +25,7 @@ ENVELOPE_BYTES_MAX: Final = 64 * 1024
 """Beyond this around a line, it is no envelope of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """One memory in trash."""
 
     id: str
@@ -60,7 +58,7 @@ class Held:
 
     def saying(self, line: bytes) -> "Held":
         """The same with another line, with or without its newline."""
-        return replace(self, line=line.strip(b"\n"))
+        return self._replace(line=line.strip(b"\n"))
 
     def envelope(self) -> bytes:
         """Spell it as it stands in trash, with its newline."""

@@ -47,8 +47,8 @@ def test_a_kind_is_changed_in_what_is_said_and_in_nothing_else(
 ) -> None:
     kinds = kinds_of(tmp_path, text)
     usual = KINDS[name]
-    expected = {field: getattr(usual, field) for field in Kind.__slots__} | changed
-    assert {field: getattr(kinds[name], field) for field in Kind.__slots__} == expected
+    expected = {field: getattr(usual, field) for field in Kind._fields} | changed
+    assert {field: getattr(kinds[name], field) for field in Kind._fields} == expected
     assert {each: kinds[each] for each in kinds if each != name} == {
         each: KINDS[each] for each in KINDS if each != name
     }

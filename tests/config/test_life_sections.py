@@ -212,9 +212,9 @@ COMPRESSES = st.builds(
     st.none() | SUMMARIZERS,
 )  # fmt: skip
 RULES = st.builds(
-    RetentionRules,
+    RetentionRules()._replace,
     compress=COMPRESSES,
-    merge=st.builds(MergeRules, AGES, st.integers(2, 50)),
+    merge=st.builds(MergeRules()._replace, after_seconds=AGES, batch=st.integers(2, 50)),
     prune=PRUNES,
     trash=st.builds(TrashRules, AGES),
     budget=st.builds(BudgetRules, SHARES, SHARES, st.integers(0, 10**6)),

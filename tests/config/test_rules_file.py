@@ -1,7 +1,6 @@
 """`retention_rules.yaml` says what it means, or every line that does not is named at once."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +64,7 @@ def test_all_that_the_shipped_file_shows_may_be_in_force_at_once(path: Path) -> 
     assert rules.compress.summarizer == SummarizerRules(
         "http://127.0.0.1:11434/v1", "llama3.2", "OPENAI_API_KEY"
     )
-    assert replace(rules.compress, summarizer=None) == usual.compress
+    assert rules.compress._replace(summarizer=None) == usual.compress
     assert rules.prune.superseded_after_seconds == usual.prune.superseded_after_seconds
     assert None not in (rules.prune.older_than_seconds, rules.prune.archive_bytes_max)
     assert (rules.merge, rules.trash, rules.budget) == (usual.merge, usual.trash, usual.budget)

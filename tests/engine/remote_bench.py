@@ -1,7 +1,6 @@
 """A home whose vectors are on a real Chroma server, and what its tests ask of both."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def use(bench: Bench, url: str | None, **more: object) -> None:
     if url is None:
         bench.rules = EngineRules()
         return
-    remote = replace(RemoteRules(url, timeout_seconds=20.0), **more)  # type: ignore[arg-type]
+    remote = RemoteRules(url, timeout_seconds=20.0)._replace(**more)  # type: ignore[arg-type]
     bench.rules = EngineRules(remote=remote)
 
 

@@ -5,7 +5,6 @@ import json
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -41,7 +40,7 @@ def made(place: Path) -> Home:
 def lived_in(place: Path, papers: Path) -> tuple[Home, IO[bytes]]:
     """A home with something in every place there is; and a writer that keeps an old file open."""
     home = made(place)
-    home.rules = replace(home.rules, default=AgentRules(0.7, 40))
+    home.rules = home.rules._replace(default=AgentRules(0.7, 40))
     memory = AgentMemory(home, "sky")
     home.remember(
         "sky", [line(f"note {n} of many, about tea", n / 100, n + START) for n in range(90)]

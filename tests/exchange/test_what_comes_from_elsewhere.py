@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -309,7 +308,7 @@ def test_what_goes_out_in_another_format_comes_in_again(
 
 def test_a_home_that_refuses_secrets_says_so(home: Home, tmp_path: Path) -> None:
 
-    home.rules = replace(home.rules, secrets=SecretRules(on="refuse"))
+    home.rules = home.rules._replace(secrets=SecretRules(on="refuse"))
     (tmp_path / "a.jsonl").write_bytes(line(f"key {TOKEN}") + line("fine"))
     told = bring(home, tmp_path / "a.jsonl")
 

@@ -36,7 +36,7 @@ class Team:
         return replace(made, bound=None if bound is None else Bound(bound), door="python")
 
     def share_by(self, *rules: ShareRule) -> None:
-        self.rules = replace(self.rules, share=rules)
+        self.rules = self.rules._replace(share=rules)
 
     def remember(self, agent: str, *lines: bytes) -> None:
         shelf = self.work(bound=agent).shelf(agent)

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def answering(desk: Desk, server: Server, meanwhile: Callable[[], object], **mor
         request.state(given(SHORT, "The user prefers tea, and mornings are quiet."))
 
     server.answer = answer
-    desk.rules = replace(desk.rules, compress=CompressRules(summarizer=rules(server), **more))
+    desk.rules = desk.rules._replace(compress=CompressRules(summarizer=rules(server), **more))
     desk.echo(tea())
     desk.clock = START + 7 * DAY
     return desk
@@ -190,7 +189,7 @@ def test_a_dry_run_without_a_summariser_says_nothing_of_one(desk: Desk) -> None:
 
 def test_a_dry_run_tells_that_the_key_is_missing(week: Desk, server: Server) -> None:
     keyed = rules(server, key_env="MY_KEY")
-    week.rules = replace(week.rules, compress=CompressRules(summarizer=keyed))
+    week.rules = week.rules._replace(compress=CompressRules(summarizer=keyed))
     detail = week.run("compress", dry_run=True)
 
     assert detail["degraded"] == ["summarizer: the environment variable MY_KEY is not set"]
@@ -328,8 +327,8 @@ def test_agents_share_one_budget_over_all_their_lists(desk: Desk, server: Server
             line(f"Ship {agent}.", kind="project", tags=["project:apollo"]),
         )
     desk.clock = START + 7 * DAY
-    desk.rules = replace(
-        desk.rules, compress=CompressRules(summarizer=rules(server, tokens_max=1000))
+    desk.rules = desk.rules._replace(
+        compress=CompressRules(summarizer=rules(server, tokens_max=1000))
     )
     server.answer = lambda request, _: request.state(usage={"completion_tokens": 300})
     work: Workplace = desk.work()

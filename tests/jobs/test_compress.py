@@ -1,7 +1,6 @@
 """Compress on real files: a profile, a project, the archive, and what cites what (rows R9–R12)."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from skymem.model.memory import Memory
@@ -166,7 +165,7 @@ def test_a_model_may_write_it_and_what_it_makes_up_is_counted(desk: Desk, server
         if quote in body["messages"][1]["content"]
         else given("User is 14.", "User is 41.")
     )
-    desk.rules = replace(desk.rules, compress=CompressRules(summarizer=rules(server)))
+    desk.rules = desk.rules._replace(compress=CompressRules(summarizer=rules(server)))
     desk.clock = START + 7 * DAY
     detail = desk.run("compress")
 
@@ -182,7 +181,7 @@ def test_a_model_that_is_away_costs_nothing_but_a_word(desk: Desk, server: Serve
     a_week(desk)
     away = rules(server)
     server.server_close()
-    desk.rules = replace(desk.rules, compress=CompressRules(summarizer=away))
+    desk.rules = desk.rules._replace(compress=CompressRules(summarizer=away))
     detail = desk.run("compress")
 
     assert said(records(desk)["profile"])["preferences"] == ["User prefers tea."]

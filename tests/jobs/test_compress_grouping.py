@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,7 +44,7 @@ def put(desk: Desk, *contents: str, agent: str = "sky", ts: float = START) -> No
     desk.shelf().ensure()
     desk.echo(*(line(each, kind="fact", ts=ts + n) for n, each in enumerate(contents)))
     desk.clock = START + 7 * DAY
-    desk.rules = replace(desk.rules, compress=CompressRules(likeness=0.5))
+    desk.rules = desk.rules._replace(compress=CompressRules(likeness=0.5))
 
 
 def facts(desk: Desk, agent: str = "sky") -> list[str]:
@@ -191,7 +190,7 @@ def test_deadline_and_budget_of_the_summariser_are_for_the_whole_run(
     put(desk, *BY_WORDS, agent="sky")
     server.answer = lambda request, _: request.state(usage={"completion_tokens": 99})
     costly = rules(server, tokens_max=100)
-    desk.rules = replace(desk.rules, compress=CompressRules(summarizer=costly))
+    desk.rules = desk.rules._replace(compress=CompressRules(summarizer=costly))
     detail = runner.run(desk.work(), "compress", ["sky", "hobbs"])[0]
 
     assert len(server.requests) == 1

@@ -1,6 +1,5 @@
 """Row P15: what says the same in other words becomes one, loses nothing and can be taken back."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ LEAST = 0.7
 def home(indexer: Indexer) -> Indexer:
     """A home that looks for duplicates when it promotes as well."""
     found = DuplicateRules(likeness=LEAST, on_promotion=True)
-    indexer.desk.rules = replace(indexer.desk.rules, merge=MergeRules(duplicates=found))
+    indexer.desk.rules = indexer.desk.rules._replace(merge=MergeRules(duplicates=found))
     indexer.desk.clock = START + 1000
     return indexer
 
@@ -67,10 +66,10 @@ def likened(desk: Desk) -> list[list[Any]]:
 def in_long(home: Indexer, *texts: str) -> None:
     for text in texts:
         say(home, text)
-        home.desk.rules = replace(home.desk.rules, merge=MergeRules())
+        home.desk.rules = home.desk.rules._replace(merge=MergeRules())
         run(home, "promote")
     found = DuplicateRules(likeness=LEAST, on_promotion=True)
-    home.desk.rules = replace(home.desk.rules, merge=MergeRules(duplicates=found))
+    home.desk.rules = home.desk.rules._replace(merge=MergeRules(duplicates=found))
 
 
 def test_what_long_term_has_already_is_not_promoted_a_second_time(home: Indexer) -> None:
@@ -121,7 +120,7 @@ def test_within_one_batch_too_and_the_one_that_stays_is_what_was_promoted(home: 
 
 
 def test_no_second_vector_is_made_of_what_says_the_same(home: Indexer) -> None:
-    home.desk.rules = replace(home.desk.rules, engine=EngineRules(recent=False))
+    home.desk.rules = home.desk.rules._replace(engine=EngineRules(recent=False))
     in_long(home, OLD)
     home.engine.forget_counts()
     say(home, OLD + ".")

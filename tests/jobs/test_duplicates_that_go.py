@@ -1,6 +1,5 @@
 """Rows P15, X5, X12: what became one is erased as one, comes over whole, and counts what it was."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ OTHER: Final = "Ann sails to Oslo at noon"
 def home(indexer: Indexer) -> Indexer:
     """Two of three have become one, word by word of the newer."""
     found = DuplicateRules(likeness=0.7)
-    indexer.desk.rules = replace(indexer.desk.rules, merge=MergeRules(duplicates=found))
+    indexer.desk.rules = indexer.desk.rules._replace(merge=MergeRules(duplicates=found))
     indexer.desk.clock = START + 1000
     for number, text in enumerate((OLD, NEW, OTHER)):
         more = {"tags": [f"t{number}"], "note": f"beside {text}", "evidence": [f"{number}.md"]}

@@ -1,6 +1,5 @@
 """What `explain` foretells where more than the memory decides: sizes, budgets, rounds, others."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,7 +71,7 @@ def test_a_run_that_would_stop_at_its_budget_opens_nothing(desk: Desk, home: app
     for name, by in (("m3", "old_and_unimportant"), ("mine", "expired")):
         assert gate(home, name, by)[4:] == (False, None, gate(home, name, by).note, "loss_budget")
         assert told(home, name).next() == []
-    home.rules = replace(home.rules, budget=BudgetRules(at_least=9))
+    home.rules = home.rules._replace(budget=BudgetRules(at_least=9))
     assert gate(home, "m3", "old_and_unimportant").open
     assert home.run_job("prune")[0]["trashed"] == 10
 

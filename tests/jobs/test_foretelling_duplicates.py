@@ -1,6 +1,5 @@
 """Rows P15 and X1: what explain foretells of duplicates is what the job then does."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -37,7 +36,7 @@ def home(indexer: Indexer) -> Indexer:
 
 def rules(home: Indexer, *, on_promotion: bool = False, likeness: float | None = LEAST) -> None:
     found = DuplicateRules(likeness=likeness, on_promotion=on_promotion)
-    home.desk.rules = replace(home.desk.rules, merge=MergeRules(duplicates=found))
+    home.desk.rules = home.desk.rules._replace(merge=MergeRules(duplicates=found))
 
 
 def run(home: Indexer, job: str) -> dict[str, Any]:

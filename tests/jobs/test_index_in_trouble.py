@@ -1,6 +1,5 @@
 """What the index job does where lines, engine or directory are not what it takes them for."""
 
-import dataclasses
 import os
 import time
 from pathlib import Path
@@ -106,4 +105,4 @@ def test_a_dry_run_tells_where_an_export_would_go(indexer: Indexer) -> None:
 
 
 def _rules(model: str) -> RetentionRules:
-    return dataclasses.replace(RetentionRules(), engine=EngineRules(model=model))
+    return RetentionRules(engine=EngineRules(model=model))

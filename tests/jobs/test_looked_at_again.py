@@ -1,7 +1,6 @@
 """Row P15: what was kept apart for a reason that passes is looked at again once it has passed."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -47,8 +46,8 @@ def take_back(home: Indexer) -> None:
 def facts_may(may: bool) -> Change:
     def done(home: Indexer) -> None:
         kinds = home.desk.rules.kinds
-        fact = replace(kinds["fact"], merge=may)
-        home.desk.rules = replace(home.desk.rules, kinds=kinds.with_kind(fact))
+        fact = kinds["fact"]._replace(merge=may)
+        home.desk.rules = home.desk.rules._replace(kinds=kinds.with_kind(fact))
 
     return done
 
@@ -81,7 +80,7 @@ PASSING: Final[tuple[tuple[str, Change, Change, dict[str, Any]], ...]] = (
 @pytest.fixture
 def home(indexer: Indexer) -> Indexer:
     found = DuplicateRules(likeness=0.7)
-    indexer.desk.rules = replace(indexer.desk.rules, merge=MergeRules(duplicates=found))
+    indexer.desk.rules = indexer.desk.rules._replace(merge=MergeRules(duplicates=found))
     indexer.desk.clock = START + 1000
     return indexer
 
@@ -147,12 +146,12 @@ def test_while_it_waits_nothing_is_asked(home: Indexer) -> None:
 
 def test_what_says_which_may_become_one_is_told_from_what_does_not(home: Indexer) -> None:
     rules = home.desk.rules
-    same = replace(rules, restore_grace_seconds=5.0)
+    same = rules._replace(restore_grace_seconds=5.0)
     assert decided_by(same) == decided_by(rules)
-    kinds = rules.kinds.with_kind(replace(rules.kinds["fact"], merge=False))
+    kinds = rules.kinds.with_kind(rules.kinds["fact"]._replace(merge=False))
     for other in (
-        replace(rules, kinds=kinds),
-        replace(rules, trust=replace(rules.trust, tool=0.9)),
-        replace(rules, merge=MergeRules(duplicates=DuplicateRules(likeness=0.8))),
+        rules._replace(kinds=kinds),
+        rules._replace(trust=rules.trust._replace(tool=0.9)),
+        rules._replace(merge=MergeRules(duplicates=DuplicateRules(likeness=0.8))),
     ):
         assert decided_by(other) != decided_by(rules)

@@ -24,7 +24,7 @@ def home(desk: Desk) -> app.Home:
 
 
 def rules(desk: Desk, **more: Any) -> None:
-    desk.rules = replace(desk.rules, **more)
+    desk.rules = desk.rules._replace(**more)
 
 
 def archive(desk: Desk, *lines: bytes) -> None:

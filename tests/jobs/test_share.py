@@ -82,11 +82,11 @@ def test_a_dry_run_says_what_would_be_shared_and_writes_nothing(team: Team) -> N
 
 
 def test_trust_only_falls_on_the_way(team: Team) -> None:
-    team.share_by(replace(DECISIONS, trust_max=0.5))
+    team.share_by(DECISIONS._replace(trust_max=0.5))
     team.run("share")
 
     assert [copy.trust for copy in team.copies("hobbs")] == [0.5, 0.5]
-    team.share_by(replace(DECISIONS, trust_max=0.95))
+    team.share_by(DECISIONS._replace(trust_max=0.95))
     detail = team.run("share")
     assert (detail["shared"], detail["withdrawn"]) == (2, 2)
     assert [copy.trust for copy in team.copies("hobbs")] == [0.9, 0.8]
@@ -124,7 +124,7 @@ def test_a_rule_shares_what_it_says(team: Team, rule: ShareRule, texts: list[int
     ],
 )
 def test_never_shared_is(team: Team, more: dict[str, Any]) -> None:
-    team.share_by(replace(DECISIONS, kinds=("decision", "rule"), trust_min=0.4))
+    team.share_by(DECISIONS._replace(kinds=("decision", "rule"), trust_min=0.4))
     fields = {"kind": "decision", **more}
     long_term = team.paths.agent("sky").long_term
     with long_term.open("ab") as stream:  # promote itself would keep some of them

@@ -1,7 +1,5 @@
 """One table of kinds: every source's types are in it, and what it says of each fits together."""
 
-from dataclasses import replace
-
 import pytest
 
 from skymem.model.kinds import KINDS, UNKNOWN, Kind
@@ -92,7 +90,7 @@ def test_what_is_in_no_table_is_worth_a_normal_action_and_is_only_promoted(
 
 
 def test_another_table_is_a_new_one_and_the_built_in_stays() -> None:
-    more = KINDS.with_kind(replace(KINDS["fact"], importance=0.9))
+    more = KINDS.with_kind(KINDS["fact"]._replace(importance=0.9))
     assert (more["fact"].importance, KINDS["fact"].importance) == (0.9, 0.5)
     assert list(more) == list(KINDS)
     assert more != KINDS

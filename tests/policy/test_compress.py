@@ -1,7 +1,6 @@
 """Rows R9 and R10: what is compressed, where it goes, and what is said of it."""
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -281,12 +280,12 @@ def test_damage_repeats_and_twins_are_decided_as_by_every_job() -> None:
 def test_a_round_takes_the_oldest_and_says_that_there_is_more() -> None:
     lines = [entry(place, id=f"m{place}", kind="fact") for place in range(40)]
     random.Random(5).shuffle(lines)
-    plan = compress(lines, rules=replace(RULES, compress=CompressRules(items_max=7)))
+    plan = compress(lines, rules=RULES._replace(compress=CompressRules(items_max=7)))
 
     assert plan.unfinished
     assert {one.id for one in plan.decisions} == {f"m{place}" for place in range(7)}
     assert not compress(
-        lines[:7], rules=replace(RULES, compress=CompressRules(items_max=7))
+        lines[:7], rules=RULES._replace(compress=CompressRules(items_max=7))
     ).unfinished
 
 
@@ -296,14 +295,14 @@ def test_a_record_never_grows_beyond_a_line() -> None:
     ]
     lines = entries(*({"kind": "fact", "content": text} for text in texts))
     limit = 20_000
-    plan = compress(lines, rules=replace(RULES, line_bytes_max=limit))
+    plan = compress(lines, rules=RULES._replace(line_bytes_max=limit))
     (addition,) = plan.additions
 
     assert limit / 4 < len(addition.line) <= limit
     full = [one for one in plan.decisions if one.reason.note == "the record is full"]
     assert len(full) + len(addition.evidence) == 60
     _, records = after(plan, lines, NOTHING)
-    assert compress([], records, rules=replace(RULES, line_bytes_max=limit)).additions == []
+    assert compress([], records, rules=RULES._replace(line_bytes_max=limit)).additions == []
 
 
 def test_a_model_that_says_too_much_gives_way_to_quotations() -> None:
@@ -321,7 +320,7 @@ def test_a_model_that_says_too_much_gives_way_to_quotations() -> None:
 
     texts = [f"Thing{place} " + "is so " * 50 for place in range(9)]
     lines = entries(*({"kind": "fact", "content": text} for text in texts))
-    plan = compress(lines, rules=replace(RULES, line_bytes_max=20_000), summarize=chatty)
+    plan = compress(lines, rules=RULES._replace(line_bytes_max=20_000), summarize=chatty)
 
     assert len(plan.additions[0].line) <= 20_000
 

@@ -227,7 +227,11 @@ items = st.lists(
     max_size=25,
 )
 PLANS = [plan_promote, plan_rotate]
-rules_of = st.builds(AgentRules, st.sampled_from([0.0, 0.5, 0.7, 1.0]), st.integers(1, 12))
+rules_of = st.builds(
+    AgentRules()._replace,
+    promote_threshold=st.sampled_from([0.0, 0.5, 0.7, 1.0]),
+    short_term_max_lines=st.integers(1, 12),
+)
 
 
 @pytest.mark.parametrize("plan_of", PLANS)

@@ -1,7 +1,6 @@
 """Trash keeps a line byte for byte, with whence and why, in a file that grep and jq can read."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -27,7 +26,7 @@ lines = st.one_of(
 
 @given(lines, st.none() | st.text(min_size=1, max_size=5))
 def test_what_was_put_in_comes_out(text: bytes, after: str | None) -> None:
-    held = replace(HELD, line=text, after=after)
+    held = HELD._replace(line=text, after=after)
     spelled = held.envelope()
 
     assert opened(spelled) == held
@@ -54,7 +53,7 @@ def test_what_is_no_entry_is_told_and_not_guessed(raw: bytes) -> None:
 
 def test_a_file_loses_those_that_are_taken_and_goes_with_the_last(desk: Desk) -> None:
     trash = Trash(desk.tiers, desk.files)
-    three = [replace(HELD, id=name, line=line(name).rstrip()) for name in "abc"]
+    three = [HELD._replace(id=name, line=line(name).rstrip()) for name in "abc"]
     trash.keep("run1", (one.envelope() for one in three))
     path = trash.file_of("run1")
     with path.open("ab") as stream:
@@ -72,7 +71,7 @@ def test_a_file_loses_those_that_are_taken_and_goes_with_the_last(desk: Desk) ->
 
 
 def test_the_catalog_is_given_each_memory_in_its_whole_line(desk: Desk) -> None:
-    held = replace(HELD, id="own", line=line("text").rstrip())
+    held = HELD._replace(id="own", line=line("text").rstrip())
     trash = Trash(desk.tiers, desk.files)
     trash.keep("run1", [held.envelope()])
     with trash.file_of("run1").open("ab") as stream:
