@@ -73,6 +73,29 @@ def test_a_verb_that_needs_no_vectors_loads_none_of_it(
     assert loaded & HEAVY == ALLOWED.get(words[0], set())
 
 
+def test_the_status_of_a_home_with_plain_rules_loads_no_more_than_it_asks(tmp_path: Path) -> None:
+    start = "from skymem.cli.entry import main; main()"
+    _loaded(start, "init", str(tmp_path))
+    code = """
+import sys
+from skymem.cli.entry import main
+sys.argv = ["skymem", "--home", sys.argv[1], "status"]
+try:
+    main()
+except SystemExit:
+    print(*sys.modules, file=sys.stderr)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    loaded = {*done.stderr.split()}
+
+    assert "skymem.overview" in loaded
+    assert (
+        loaded & {"typer", "yaml", "difflib", "importlib.resources", "skymem.stores.words"} == set()
+    )
+    assert loaded & {"skymem.jobs.finding", "skymem.jobs.detail", "skymem.jobs.runner"} == set()
+
+
 @pytest.mark.parametrize("words", [["promote"], ["recall", "x"], ["index"]], ids=" ".join)
 def test_a_verb_that_does_need_vectors_leaves_them_to_the_engine(
     words: list[str],
