@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from skymem.cli import render
-from skymem.cli.options import Json, globals_of
+from skymem.cli.options import Json, globals_of, stop_flag
 from skymem.cli.progress import progress_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def simulate(
     from skymem.simulation.simulate import simulate as simulated
     from skymem.simulation.sweep import sweep_of
 
+    stop_flag.listen()
     spoken = globals_of(context)
     moment = now()
     begins = read_time(since, moment, "since") / 1_000_000
