@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 from numpy.typing import NDArray
 
@@ -73,18 +74,19 @@ class FlatIndex:
 
     def __init__(self, path: Path, agent: str) -> None:
         self._path = path / "chroma.sqlite3"
-        held = json.loads(self._path.read_bytes()) if self._path.exists() else {}
-        self._held: dict[str, dict[str, list[float]]] = {
-            name: held.get(name, {}) for name in COLLECTIONS
+        held = orjson.loads(self._path.read_bytes()) if self._path.exists() else {}
+        self._held: dict[str, dict[str, NDArray[np.float64]]] = {
+            name: {one: np.asarray(row, np.float64) for one, row in held.get(name, {}).items()}
+            for name in COLLECTIONS
         }
         self._keep()
 
     def _keep(self) -> None:
-        self._path.write_text(json.dumps(self._held))
+        self._path.write_bytes(orjson.dumps(self._held, option=orjson.OPT_SERIALIZE_NUMPY))
 
     def upsert(self, collection: str, pieces: Sequence[Piece], vectors: Vectors) -> None:
-        for piece, vector in zip(pieces, vectors.tolist(), strict=True):
-            self._held[collection][piece.name] = vector
+        for piece, vector in zip(pieces, vectors, strict=True):
+            self._held[collection][piece.name] = np.array(vector, np.float64)
         self._keep()
 
     def delete(self, collection: str, names: Sequence[str]) -> None:
