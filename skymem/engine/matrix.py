@@ -29,7 +29,7 @@ BLOCK_BYTES: Final = 4 * 1024 * 1024
 SHARE_BYTES: Final = 8 * 1024 * 1024
 """Of a scan, what is worth a thread: less takes half a millisecond."""
 
-COMPARED_SHARE_MAX: Final = 0.05
+COMPARED_SHARE_MAX: Final = 0.1
 """Of all rows, those that are compared one by one; with more, all of them in a row are quicker."""
 
 GATHERED_ROWS: Final = 256
