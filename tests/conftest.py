@@ -45,6 +45,9 @@ if (
     # loses is tested in a model of it. tests/acceptance is on the machine's own.
     os.environ[PLACE] = str(MEMORY_DISK)
 
+# Thousands of commands are started, and each would compile the whole program anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Whatever a shell starts in the background begins with SIGINT ignored, and so would our children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
