@@ -129,7 +129,7 @@ _STEPS: Final = {
 
 COPY_TRIES: Final = 3
 
-ROOM_KIB: Final = 64_000
+ROOM_KIB: Final = 32_000
 """How much of its file a catalog holds while it reads many lines: their ids come in no order, and
 what is not held is read and written again for nearly every one of them."""
 

@@ -9,7 +9,7 @@ from skymem.stores.word_segments import Rows, Segment, put_together
 MERGED: Final = 16
 """Segments of about one size that become one."""
 
-LISTS_AT_ONCE: Final = 1000
+LISTS_AT_ONCE: Final = 250
 """Of each segment that is merged: a million memories are put together in little room."""
 
 _POSTING: Final = "INSERT INTO postings VALUES (?, ?, ?)"
