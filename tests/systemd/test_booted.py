@@ -159,7 +159,7 @@ def test_the_journal_has_each_line_with_its_priority_and_no_memory(kept: Machine
     assert {entry["SYSLOG_IDENTIFIER"] for entry in ours} == {"skymem"}
     # On a busy machine a run may fall due while the one before still goes on: that is told louder.
     plain = [entry for entry in ours if "run skipped" not in entry["MESSAGE"]]
-    assert {entry["PRIORITY"] for entry in plain} == {"6"}
+    assert [entry["MESSAGE"] for entry in plain if entry["PRIORITY"] != "6"] == []
     assert {json.loads(entry["MESSAGE"])["level"] for entry in plain} == {"info"}
     assert "daemon started" in {one["event"] for one in told}
     assert not any("timestamp" in one for one in told)
