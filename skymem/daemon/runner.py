@@ -140,7 +140,9 @@ class Runner:
             interrupted=interrupted and not result.ok,
         )
         failures = self._book.ended(result.name, end)
-        say = self._journal.info if result.ok else self._journal.error
+        # That it was told to end with the daemon is no error of anybody's.
+        plain = result.ok or end.interrupted
+        say = self._journal.info if plain else self._journal.error
         say(
             "run ended",
             name=result.name,

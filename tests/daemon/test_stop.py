@@ -39,9 +39,12 @@ def test_the_second_signal_does_not_wait(daemon: Any, remember_runs: Callable[..
     up.wait_for(lambda: up.noted("start"))
     up.signal(signal.SIGTERM)
     asked = time.monotonic()
-    code, _ = up.end_now()
+    code, log = up.end_now()
     assert code == 0
     assert time.monotonic() - asked < 30  # of 60
+    (ended,) = [line for line in log.splitlines() if 'event="run ended"' in line]
+    assert "level=info" in ended
+    assert "stopped with the daemon" in ended
     record = up.record("sleep_60")
     assert record["last_error"] == "stopped with the daemon; killed by SIGTERM"
     assert record["consecutive_failures"] == 0, "the job is not to blame"

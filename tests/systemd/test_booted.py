@@ -157,10 +157,12 @@ def test_the_journal_has_each_line_with_its_priority_and_no_memory(kept: Machine
     ours = [entry for entry in entries if entry.get("_TRANSPORT") == "stdout"]
     told = [json.loads(entry["MESSAGE"]) for entry in ours]
     assert {entry["SYSLOG_IDENTIFIER"] for entry in ours} == {"skymem"}
-    # On a busy machine a run may fall due while the one before still goes on: that is told louder.
-    plain = [entry for entry in ours if "run skipped" not in entry["MESSAGE"]]
-    assert [entry["MESSAGE"] for entry in plain if entry["PRIORITY"] != "6"] == []
-    assert {json.loads(entry["MESSAGE"])["level"] for entry in plain} == {"info"}
+    priorities = {(one["level"], entry["PRIORITY"]) for one, entry in zip(told, ours, strict=True)}
+    assert priorities <= {("info", "6"), ("warning", "4"), ("error", "3")}
+    # On a busy machine a run may fall due while the one before still goes on, or find the home
+    # held: that is told louder. What is amiss with the home itself is in its health, as above.
+    loud = {one["event"]: one for one in told if one["level"] != "info"}
+    assert loud.keys() <= {"run skipped", "run ended"}, loud
     assert "daemon started" in {one["event"] for one in told}
     assert not any("timestamp" in one for one in told)
     assert "cat is warm" not in kept.journal()
