@@ -32,8 +32,7 @@ def say(text: str) -> None:
 
 def environment(*, engine: bool = False) -> dict[str, str]:
     """With what Python compiles kept, as where it is installed."""
-    left_out = ("PYTHONDONTWRITEBYTECODE", "SKYMEM_ENGINE")
-    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    kept = {name: value for name, value in os.environ.items() if name != "SKYMEM_ENGINE"}
     place = str(Path(tempfile.gettempdir()) / "skymem-scale-compiled")
     return {**kept, "PYTHONPYCACHEPREFIX": place} | ({} if engine else {"SKYMEM_ENGINE": "off"})
 

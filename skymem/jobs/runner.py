@@ -102,10 +102,12 @@ def _detail(
     work: Workplace, step: str, outcomes: Sequence[Outcome], frame: Frame
 ) -> dict[str, Any]:
     own = [outcome for outcome in outcomes if outcome.job == step]
-    frame = replace(frame, threshold=threshold_of(step, work.rules.default))
-    if step == "share":
-        frame = replace(frame, awaited=awaited(work))
-    return job_detail(step, own, frame)
+    told = replace(
+        frame,
+        threshold=threshold_of(step, work.rules.default),
+        awaited=awaited(work) if step == "share" else (),
+    )
+    return job_detail(step, own, told)
 
 
 def _run_agent(

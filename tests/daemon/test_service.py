@@ -89,9 +89,12 @@ def test_restarts_do_not_reset_an_interval(daemon: Any, remember_runs: Callable[
     """Killed and started anew every half second, an interval of two still comes round."""
     remember_runs(told=0.5)
     deadline = time.monotonic() + 60
+    lives: list[tuple[float, float]] = []
     while not (up := daemon({"name": "told", "seconds": 2})).record("told").get("last_success"):
         assert time.monotonic() < deadline
         up.started()
+        beat = up.heartbeat()
+        lives.append((beat["started"], beat["next_runs"]["told"]))
         time.sleep(0.5)
         up.process.kill()
         up.process.communicate()
@@ -99,6 +102,8 @@ def test_restarts_do_not_reset_an_interval(daemon: Any, remember_runs: Callable[
     up.stop()
     starts = [float(line.split()[3]) for line in up.noted("start")]
     first_due = up.record("told")["first_seen"] + 2
+    armed = [due for begun, due in lives if begun < first_due]
+    assert armed == pytest.approx([first_due] * len(armed), abs=0.1), "each life goes by the first"
     assert first_due - 0.1 < starts[0], "late by a busy machine at most"
 
 

@@ -4,6 +4,7 @@ With a URL after that its vectors are on the Chroma server there.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -56,6 +57,31 @@ def renew(bench: Bench, first: int) -> None:
         bench.settle()
 
 
+def rss_kib() -> int:
+    """What this process has in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4
+
+
+def open_again(bench: Bench, turns: int) -> None:
+    """Open and close the index again and again; tell now and then what the process has open."""
+    bench.put(range(50))
+    bench.settle()
+    descriptors, resident_kib = [], []
+    for turn in range(turns):
+        bench.close()
+        bench.settle()
+        if turn % 20 == 19:
+            descriptors.append(len(os.listdir("/proc/self/fd")))
+            resident_kib.append(rss_kib())
+    told = {
+        "problems": bench.seen()["problems"],
+        "descriptors": descriptors,
+        "resident_kib": resident_kib,
+    }
+    bench.close()
+    sys.stdout.write(json.dumps(told))
+
+
 def raw(generation: Path) -> None:
     """Ask Chroma alone, as a program without our care would; it may not survive it."""
     asked, missed = probe.sample(generation, "sky")
@@ -70,4 +96,5 @@ if __name__ == "__main__":
         made = Bench(HomePaths(place))
         if len(sys.argv) > 4:
             made.rules = EngineRules(remote=RemoteRules(sys.argv[4]))
-        {"fill": fill, "renew": renew, "settle": settle}[verb](made, number)
+        verbs = {"fill": fill, "renew": renew, "settle": settle, "open_again": open_again}
+        verbs[verb](made, number)

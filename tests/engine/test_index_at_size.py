@@ -3,7 +3,7 @@
 import time
 
 from tests.engine.conftest import Bench, items, text_of
-from tests.engine.test_chroma import rss_kib
+from tests.engine.index_child import rss_kib
 
 COUNT = 21_000
 SLICE_SECONDS_MAX = 3.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from skymem.engine.client import Engine, own_version
+from skymem.engine.client import own_version
 from skymem.engine.items import Item
 from skymem.errors import EngineUnavailableError, SkymemError
 from skymem.model.rules import EngineRules
@@ -24,11 +24,15 @@ BEAT_SECONDS = 0.09
 IDLE_SECONDS = 0.05
 
 
-def _ask_in_time(client: Engine, who: int, until: float) -> tuple[int, list[str]]:
+RACES = 10
+"""A busy machine takes longer to come to so many."""
+
+
+def _ask_in_time(home: EngineHome, who: int, until: float) -> tuple[int, list[str]]:
     """Call in a rhythm that all keep, so that engines are idle for about as long as they wait."""
-    chance = random.Random(who)
+    client, chance = home.client(), random.Random(who)
     answered, wrong = 0, []
-    while time.monotonic() < until:
+    while time.monotonic() < until or answered < RACES or len(home.lines("started.txt")) < RACES:
         name = f"{who}-{answered}"
         try:
             if answered % 2:
@@ -49,14 +53,14 @@ def test_no_request_is_lost_where_idle_engines_leave_all_the_time(home: EngineHo
     home.say(rules={"idle_seconds": IDLE_SECONDS})
     until = time.monotonic() + 10
     with ThreadPoolExecutor(6) as pool:
-        asking = [pool.submit(_ask_in_time, home.client(), who, until) for who in range(6)]
+        asking = [pool.submit(_ask_in_time, home, who, until) for who in range(6)]
         told = [each.result() for each in asking]
     home.gone()
 
     assert [wrong for _, wrong in told if wrong] == []
-    assert len(home.lines("started.txt")) >= 3  # the race was run; ten times, where all is quiet
+    assert len(home.lines("started.txt")) >= RACES  # the race was run
     assert len(home.lines("closed.txt")) == len(home.lines("started.txt"))
-    assert min(answered for answered, _ in told) >= 3
+    assert min(answered for answered, _ in told) >= RACES
     put = home.lines("puts.txt")
     assert len(put) == len(set(put)) == sum((answered + 1) // 2 for answered, _ in told)
 
